@@ -1,0 +1,8 @@
+/** Door of `base`: errors with codes, results, log, disposables, progress. No Node built-ins here. */
+export { LongviewError, codeOf, failed, messageOf, ok, throwIfCancelled } from './errors.js';
+export type { ErrorCode, Result } from './errors.js';
+export { silentLog } from './log.js';
+export type { Log, LogLevel } from './log.js';
+export { DisposableStack } from './disposable.js';
+export type { Disposable } from './disposable.js';
+export type { Progress, ProgressListener } from './progress.js';

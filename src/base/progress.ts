@@ -1,0 +1,14 @@
+/** Progress of work that takes over a second: what, how much of how much, in which unit. Never formats. */
+
+export interface Progress {
+  /** What is going on, e.g. `Downloading model`. */
+  readonly task: string;
+  readonly done: number;
+  /** `undefined` while unknown. */
+  readonly total?: number;
+  readonly unit: 'bytes' | 'tokens' | 'files' | 'steps';
+  /** What is being worked on now, e.g. a path. */
+  readonly item?: string;
+}
+
+export type ProgressListener = (progress: Progress) => void;
