@@ -16,10 +16,25 @@ const only = (name, module, fromPath) => ({
 
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
     { name: 'no-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^vscode$' } },
-    { name: 'base-has-no-node', severity: 'error', from: { path: '^src/base/' }, to: { dependencyTypes: ['core', 'npm'] } },
-    { name: 'protocol-is-types', severity: 'error', from: { path: '^src/protocol/' }, to: { dependencyTypes: ['core'] } },
+    {
+      name: 'base-has-no-node',
+      severity: 'error',
+      from: { path: '^src/base/' },
+      to: { dependencyTypes: ['core', 'npm'] },
+    },
+    {
+      name: 'protocol-is-types',
+      severity: 'error',
+      from: { path: '^src/protocol/' },
+      to: { dependencyTypes: ['core'] },
+    },
     inner('base', []),
     inner('protocol', []),
     inner('engine', [door('base')]),
@@ -40,6 +55,9 @@ module.exports = {
     exclude: { path: '^out/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
-    enhancedResolveOptions: { extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'], conditionNames: ['import', 'node', 'require', 'default', 'types'] },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+      conditionNames: ['import', 'node', 'require', 'default', 'types'],
+    },
   },
 };
