@@ -1,0 +1,52 @@
+/**
+ * The data that leaves the engine: slots of a state packed to int8, and what reading a text gives.
+ * Plain typed arrays, so that they cross a process boundary and go to disk as they are. Never holds onnxruntime tensors.
+ *
+ * Shapes: G = layers x key heads (layer-major), K = recall key heads, S slots, T tokens, d head size. Row-major.
+ */
+
+/** Slots of a KVM state of all layers. A slot's mean key is `keys * keyScale`; its sum is the mean times `count`. */
+export interface PackedSlots {
+  readonly groups: number;
+  readonly slots: number;
+  readonly headSize: number;
+  /** int8 [G,S,d], un-rotated mean keys in units of `keyScales`. */
+  readonly keys: Int8Array;
+  /** float32 [G,S]. */
+  readonly keyScales: Float32Array;
+  /** int8 [G,S,d], mean values in units of `valueScales`. */
+  readonly values: Int8Array;
+  /** float32 [G,S]. */
+  readonly valueScales: Float32Array;
+  /** float32 [G,S], tokens in each slot. */
+  readonly counts: Float32Array;
+  /** float32 [G,S], length of the creating key: the read radius of keys. */
+  readonly keyRadii: Float32Array;
+  /** float32 [G,S], length of the creating value (rho). */
+  readonly valueRadii: Float32Array;
+}
+
+/** Keys of the recall heads of one text, merged to slots. */
+export interface RecallSlots {
+  readonly heads: number;
+  readonly slots: number;
+  readonly headSize: number;
+  /** int8 [K,S,d], un-rotated mean keys in units of `scales`. */
+  readonly keys: Int8Array;
+  /** float32 [K,S]. */
+  readonly scales: Float32Array;
+  /** float32 [K,S], tokens in each slot. */
+  readonly counts: Float32Array;
+}
+
+/** What one text became by being read from a fresh state. */
+export interface Reading {
+  /** Tokens read, the prefix included. */
+  readonly tokens: number;
+  readonly gist: PackedSlots;
+  readonly recall: RecallSlots;
+  /** uint32 [T]: line of each token counted from 1; 0 for tokens of the prefix. */
+  readonly lineOfToken: Uint32Array;
+  /** uint32 [K,T]: the recall slot that took each token, per recall key head; 0xffffffff for tokens of the sinks. */
+  readonly slotOfToken: Uint32Array;
+}
