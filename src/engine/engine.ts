@@ -1,0 +1,156 @@
+/**
+ * What the rest of the house can ask of a model: read a text, compose states, score recall slots, write.
+ * The same interface is served in this process (`openEngine`) and by a child process (`startEngine`).
+ * Knows tokens, slots and text; never files, workspaces or the store.
+ */
+import type { Disposable } from '../base/index.js';
+import type { PackedSlots, Reading, RecallSlots } from './slots.js';
+
+/** Which execution provider runs the graphs, and why that one. */
+export interface ProviderChoice {
+  readonly name: string;
+  readonly reason: string;
+}
+
+export interface ModelDescription {
+  readonly name: string;
+  /** Hex digest of weights and entry: part of every memory's key. */
+  readonly fingerprint: string;
+  readonly layers: number;
+  readonly heads: number;
+  readonly keyHeads: number;
+  readonly headSize: number;
+  readonly vocabulary: number;
+  /** Tokens of a chunk (C). */
+  readonly chunk: number;
+  /** Chunks in the window (W). */
+  readonly windowChunks: number;
+  readonly sinks: number;
+  /** Bytes of one slot of all layers, packed. */
+  readonly bytesPerSlot: number;
+  readonly quantisation: string;
+  readonly provider: ProviderChoice;
+  /** Recall heads of the model's entry: query heads, and for each the index of its key head among the recall key heads. */
+  readonly recall: {
+    readonly keyHeads: number;
+    readonly keyHeadOf: readonly number[];
+    readonly parameters: RecallParameters;
+  };
+}
+
+/** Per recall query head; `../shared/fit` formula: w·log(mass/n^a + exp(e)) - u·log(massNull/n^a + exp(e)). */
+export interface RecallParameters {
+  readonly weight: readonly number[];
+  readonly nullWeight: readonly number[];
+  readonly lengthExponent: readonly number[];
+  readonly logFloor: readonly number[];
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** Called with tokens done so far. */
+  readonly onProgress?: (tokens: number) => void;
+}
+
+/** How the state grows: slots after T tokens. Never shrinks, never over what has left the window. */
+export type Schedule =
+  | { readonly kind: 'fixed'; readonly slots: number }
+  | { readonly kind: 'powerLaw'; readonly factor: number; readonly exponent: number }
+  | { readonly kind: 'saturating'; readonly slots: number }
+  /** `slots` reached evenly when `tokens` were seen. */
+  | { readonly kind: 'even'; readonly slots: number; readonly tokens: number }
+  | { readonly kind: 'keepEverything' }
+  /** Only the sinks stay. */
+  | { readonly kind: 'windowOnly' };
+
+export interface ReadRequest {
+  /** Place of the text, e.g. a path: goes into the fixed prefix, so the model knows it. */
+  readonly label: string;
+  readonly text: string;
+  /** Tokens merged into one recall slot, at least 1. */
+  readonly tokensPerRecallSlot: number;
+  /** Slots of the gist for a text of that many tokens; default `clamp(sqrt(T)/2, 16, 256)` (memory.md). */
+  readonly gistSlots?: number;
+}
+
+export interface ComposeOptions extends CallOptions {
+  /** Most slots of the composed state. */
+  readonly budget: number;
+  /** Gist slots that will come in all, for even growth. */
+  readonly incoming: number;
+}
+
+/** Attention mass of a question on every slot of the recall index. N = slots of all `ids`, in their order. */
+export interface RecallScores {
+  /** Question tokens that were averaged over. */
+  readonly rows: number;
+  /** uint32 [ids+1]: where each id's slots begin in N. */
+  readonly slotStart: Uint32Array;
+  /** float32 [heads,N]: mean softmax mass of the question's rows, per recall query head. */
+  readonly mass: Float32Array;
+  /** float32 [heads,N]: the same of a contentless question. */
+  readonly nullMass: Float32Array;
+}
+
+export interface ChatMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly content: string;
+}
+
+export interface GenerateRequest {
+  readonly messages: readonly ChatMessage[];
+  /** Text the answer starts with; it is part of the result. */
+  readonly answerPrefix?: string;
+  /** Ids of states (`putState`) to attend to beside the window, in order. */
+  readonly states?: readonly string[];
+  readonly maxTokens: number;
+  /** 0 is greedy. */
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly seed?: number;
+  readonly repetitionPenalty?: number;
+  /** Writing ends before the first of these. */
+  readonly stop?: readonly string[];
+}
+
+export interface GenerateResult {
+  readonly text: string;
+  readonly promptTokens: number;
+  readonly writtenTokens: number;
+  readonly stopReason: 'end' | 'length' | 'stop' | 'cancelled';
+  /** From the call to the first token. */
+  readonly firstTokenMs: number;
+  readonly totalMs: number;
+}
+
+export interface Engine extends Disposable {
+  readonly model: ModelDescription;
+  countTokens(text: string): Promise<number>;
+  /** Reads a text from a fresh state. Cancelled between chunks. */
+  read(request: ReadRequest, options?: CallOptions): Promise<Reading>;
+  /** Merges gists, in the order given, into one state by KVM's rule. */
+  compose(gists: Iterable<PackedSlots> | AsyncIterable<PackedSlots>, options: ComposeOptions): Promise<PackedSlots>;
+  /** Keeps a state for `generate`; `tokensPerSlot` is how far it is compressed (it sets the state's bias). */
+  putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void>;
+  dropState(id: string): Promise<void>;
+  putRecall(id: string, slots: RecallSlots): Promise<void>;
+  dropRecall(id: string): Promise<void>;
+  /** Scores the question against the slots of `ids`, one softmax per head over all of them. */
+  scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores>;
+  /** Streams an answer; `onText` gets text that never ends inside a character. A cancelled call resolves with what was written. */
+  generate(
+    request: GenerateRequest,
+    options?: CallOptions & { readonly onText?: (text: string) => void },
+  ): Promise<GenerateResult>;
+  /** Mean negative log likelihood (nats) of tokens `from`.. of the text under a schedule: the benchmark of retrofit.md. */
+  loss(text: string, options: LossOptions): Promise<{ readonly loss: number; readonly tokens: number }>;
+}
+
+export interface LossOptions extends CallOptions {
+  readonly schedule: Schedule | { readonly kind: 'full' };
+  /** First token that counts. */
+  readonly from: number;
+  /** Tokens used of the text at most. */
+  readonly limit: number;
+  readonly readDistance?: number;
+}

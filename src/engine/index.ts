@@ -1,0 +1,17 @@
+/** Door of `engine`. */
+export type {
+  CallOptions,
+  ChatMessage,
+  ComposeOptions,
+  Engine,
+  GenerateRequest,
+  GenerateResult,
+  LossOptions,
+  ModelDescription,
+  ProviderChoice,
+  ReadRequest,
+  RecallParameters,
+  RecallScores,
+  Schedule,
+} from './engine.js';
+export type { PackedSlots, Reading, RecallSlots } from './slots.js';

@@ -1,0 +1,78 @@
+/**
+ * What the product can ask of a workspace's memory. The implementation is `openWorkspaceMemory` (open.ts).
+ * Never writes answers: `assist` does that with what it finds here.
+ */
+import type { Disposable, ProgressListener } from '../base/index.js';
+import type { PackedSlots } from '../engine/index.js';
+
+/** The contract of `--json` (product.md): counts of files by ledger state; `total` includes the skipped. */
+export interface Coverage {
+  readonly total: number;
+  readonly read: number;
+  readonly stale: number;
+  readonly waiting: number;
+  readonly coarse: number;
+  readonly skipped: number;
+}
+
+export interface FileStatus {
+  readonly path: string;
+  readonly state: 'waiting' | 'reading' | 'read' | 'stale' | 'coarse' | 'skipped';
+  readonly reason?: string;
+  readonly tokens: number;
+}
+
+export interface WorkspaceStatus {
+  readonly coverage: Coverage;
+  readonly tokens: number;
+  readonly state: { readonly slots: number; readonly bytes: number };
+  readonly recall: { readonly slots: number; readonly bytes: number };
+  readonly store: { readonly path: string; readonly bytes: number };
+}
+
+/** A place the question looked at. Lines count from 1, both ends included. */
+export interface RecalledSpan {
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly score: number;
+  /** Exact text, read from disk again; its file's hash is the one that was read. */
+  readonly text: string;
+}
+
+export interface ReadReport {
+  readonly filesRead: number;
+  readonly filesForgotten: number;
+  readonly filesFailed: number;
+  readonly tokensRead: number;
+  readonly readMs: number;
+}
+
+export interface WorkOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ProgressListener;
+}
+
+export interface WorkspaceMemory extends Disposable {
+  /** Absolute path of the folder. */
+  readonly root: string;
+  /** Walks the folder and brings the ledger up to date without reading anything into memory. */
+  scan(options?: WorkOptions): Promise<Coverage>;
+  /** Scans, reads what is new or changed, drops what is gone, composes the workspace state. Safe to cancel: what was read stays. */
+  refresh(options?: WorkOptions): Promise<ReadReport>;
+  coverage(): Coverage;
+  status(): WorkspaceStatus;
+  files(): FileStatus[];
+  /** The best spans for a question, best first, of distinct places; stale files are left out. */
+  recall(question: string, options: WorkOptions & { readonly limit: number }): Promise<RecalledSpan[]>;
+  /** Loads the workspace state and the gists of these files into the engine; gives the ids for `generate`. */
+  states(paths: readonly string[], options?: WorkOptions): Promise<string[]>;
+  /** The gist of one file, for summaries. */
+  gist(path: string): PackedSlots | undefined;
+  /** Hash of the file's bytes as read, or undefined when it was not read. */
+  hashOf(path: string): string | undefined;
+  /** Drops a file's memory and recomposes. A path that is not in the memory is a `not-found` error. */
+  forget(path: string, options?: WorkOptions): Promise<void>;
+  /** Drops everything of this workspace. */
+  forgetAll(): Promise<void>;
+}
