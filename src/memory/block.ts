@@ -1,0 +1,39 @@
+/** A run of lines that can be shown as one place, and how runs are joined and cut. Never looks at text. */
+
+/** Lines counted from 1, both ends included. Blocks may lie inside one another; together they cover all non-blank lines. */
+export interface Block {
+  readonly startLine: number;
+  readonly endLine: number;
+}
+
+/** Longest block in lines; what is longer is cut further. */
+export const MAX_BLOCK_LINES = 60;
+
+/**
+ * Joins neighbouring pieces (paragraphs, statements) until they are worth showing, and cuts runs that are too long.
+ * `pieces` are ordered and do not overlap; a run ends at `target` lines.
+ */
+export function packed(pieces: readonly Block[], target: number): Block[] {
+  const out: Block[] = [];
+  let open: Block | undefined;
+  for (const piece of pieces) {
+    if (open && piece.endLine - open.startLine + 1 <= target) {
+      open = { startLine: open.startLine, endLine: piece.endLine };
+      continue;
+    }
+    if (open) out.push(open);
+    open = undefined;
+    if (piece.endLine - piece.startLine + 1 <= MAX_BLOCK_LINES) open = piece;
+    else out.push(...windows(piece, target));
+  }
+  if (open) out.push(open);
+  return out;
+}
+
+function windows(piece: Block, length: number): Block[] {
+  const out: Block[] = [];
+  for (let start = piece.startLine; start <= piece.endLine; start += length) {
+    out.push({ startLine: start, endLine: Math.min(start + length - 1, piece.endLine) });
+  }
+  return out;
+}

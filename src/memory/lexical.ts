@@ -1,0 +1,120 @@
+/**
+ * BM25 over the blocks of files, to be fused with the attention score: exact words help where a question names them.
+ * Keeps, per file, which terms stand on which lines; never the text.
+ */
+import type { Block } from './block.js';
+
+const K1 = 1.2;
+const B = 0.75;
+
+/** Words that say how a question is asked, not what about. */
+const stopWords = new Set(
+  (
+    'a an and any are as at be been but by can could did do does for from had has have how i if in into is it its me my of on or our ' +
+    'shall should so than that the their them then there these they this those to us was we were what when where which while who whose why ' +
+    'will with would you your function method class file files code place places line lines'
+  ).split(' '),
+);
+
+const word = /[\p{L}\p{N}_$]+/gu;
+const wordPart = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lo}+|\p{N}+/gu;
+const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u;
+
+/** Terms of a text, lower case: whole words, the parts of compound identifiers, pairs of characters where words have no spaces. */
+export function termsOf(text: string): string[] {
+  const out: string[] = [];
+  for (const [whole] of text.matchAll(word)) {
+    const parts = whole.match(wordPart) ?? [];
+    if (parts.length !== 1 && whole.length <= 80) out.push(whole.toLowerCase());
+    for (const part of parts) {
+      if (unspaced.test(part)) for (let i = 0; i + 1 < part.length; i++) out.push(part.slice(i, i + 2));
+      else if (part.length <= 40) out.push(stem(part.toLowerCase()));
+    }
+  }
+  return out;
+}
+
+/** Terms of a question: each once, without the words of asking (unless nothing else is left). */
+export function questionTerms(question: string): string[] {
+  const all = [...new Set(termsOf(question))];
+  const rest = all.filter(term => !stopWords.has(term));
+  return rest.length > 0 ? rest : all;
+}
+
+/** Plural and verb endings off; enough for `retries`/`retry`, `sends`/`send`, `parsing`/`parse`. */
+function stem(term: string): string {
+  if (term.length > 4 && term.endsWith('ies')) return `${term.slice(0, -3)}y`;
+  let out = term;
+  if (out.length > 3 && out.endsWith('s') && !/(?:ss|us|is)$/.test(out)) out = out.slice(0, -1);
+  if (out.length > 5 && out.endsWith('ing')) out = out.slice(0, -3);
+  else if (out.length > 4 && out.endsWith('ed')) out = out.slice(0, -2);
+  if (out.length > 3 && out.endsWith('e')) out = out.slice(0, -1);
+  return out;
+}
+
+/** Where the terms of one text stand. */
+export class TermIndex {
+  /** Lines (from 1, ascending, repeated per occurrence) of each term. */
+  private readonly lines = new Map<string, number[]>();
+  /** uint32 [lines+1]: terms before each line. */
+  private readonly before: Uint32Array;
+  /** Rough size in memory, bytes. */
+  readonly bytes: number;
+
+  constructor(lines: readonly string[]) {
+    this.before = new Uint32Array(lines.length + 1);
+    let total = 0;
+    lines.forEach((line, index) => {
+      for (const term of termsOf(line)) {
+        const at = this.lines.get(term);
+        if (at) at.push(index + 1);
+        else this.lines.set(term, [index + 1]);
+        total++;
+      }
+      this.before[index + 1] = total;
+    });
+    this.bytes = this.lines.size * 100 + total * 8 + this.before.byteLength;
+  }
+
+  /** Occurrences of a term in a block. */
+  count(term: string, block: Block): number {
+    const at = this.lines.get(term);
+    return at ? firstAtLeast(at, block.endLine + 1) - firstAtLeast(at, block.startLine) : 0;
+  }
+
+  /** Terms in a block. */
+  length(block: Block): number {
+    return this.before[Math.min(block.endLine, this.before.length - 1)]! - this.before[block.startLine - 1]!;
+  }
+}
+
+function firstAtLeast(sorted: readonly number[], value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** BM25 of each block of each text, in order; blocks of all texts are one collection. */
+export function bm25(
+  terms: readonly string[],
+  texts: readonly { index: TermIndex; blocks: readonly Block[] }[],
+): number[] {
+  const lengths = texts.flatMap(({ index, blocks }) => blocks.map(block => index.length(block)));
+  const total = lengths.length;
+  const mean = lengths.reduce((sum, n) => sum + n, 0) / Math.max(1, total) || 1;
+  const scores = new Array<number>(total).fill(0);
+  for (const term of terms) {
+    const counts = texts.flatMap(({ index, blocks }) => blocks.map(block => index.count(term, block)));
+    const having = counts.reduce((sum, n) => sum + (n > 0 ? 1 : 0), 0);
+    const rarity = Math.log(1 + (total - having + 0.5) / (having + 0.5));
+    counts.forEach((n, i) => {
+      if (n > 0) scores[i]! += (rarity * n * (K1 + 1)) / (n + K1 * (1 - B + (B * lengths[i]!) / mean));
+    });
+  }
+  return scores;
+}

@@ -1,0 +1,65 @@
+/**
+ * Scores of blocks from attention mass, fused with words, and the choice of the best that do not overlap.
+ * The formula is the recall fit's: sum over heads of w·log(mass/n^a + exp(e)) - u·log(nullMass/n^a + exp(e)).
+ * Never reads files.
+ */
+import type { RecallParameters } from '../engine/index.js';
+import type { Block } from './block.js';
+import { sumOf, type LineMass } from './line-mass.js';
+
+/** Masses of one text. */
+export interface TextMass {
+  /** float64 [L+1]: tokens of lines, running sums. */
+  readonly tokens: Float64Array;
+  readonly mass: LineMass;
+  /** The same of a question without content. */
+  readonly nullMass: LineMass;
+}
+
+/** Score of one block; blocks without a token of their own score lowest. */
+export function attentionScore(text: TextMass, block: Block, parameters: RecallParameters): number {
+  const tokens = sumOf(text.tokens, 0, text.tokens.length, block);
+  if (tokens <= 0) return -Infinity;
+  let score = 0;
+  parameters.weight.forEach((weight, head) => {
+    const length = tokens ** parameters.lengthExponent[head]!;
+    const floor = Math.exp(parameters.logFloor[head]!);
+    score +=
+      weight * Math.log(text.mass.on(head, block) / length + floor) -
+      parameters.nullWeight[head]! * Math.log(text.nullMass.on(head, block) / length + floor);
+  });
+  return score;
+}
+
+/** Scores in units of their standard deviation; what is not finite is put at the lowest finite value. */
+export function standardised(scores: readonly number[]): number[] {
+  const finite = scores.filter(Number.isFinite);
+  if (finite.length === 0) return scores.map(() => 0);
+  const mean = finite.reduce((sum, score) => sum + score, 0) / finite.length;
+  const spread = Math.sqrt(finite.reduce((sum, score) => sum + (score - mean) ** 2, 0) / finite.length);
+  const lowest = finite.reduce((least, score) => Math.min(least, score), Infinity);
+  return scores.map(score => ((Number.isFinite(score) ? score : lowest) - mean) / Math.max(spread, 1e-6));
+}
+
+export interface Candidate extends Block {
+  readonly path: string;
+  readonly score: number;
+}
+
+/** The best candidates, best first; of overlapping ones the better, and at most `perFile` of a file. */
+export function* distinct(candidates: readonly Candidate[], perFile: number): Generator<Candidate> {
+  const taken = new Map<string, Candidate[]>();
+  for (const candidate of [...candidates].sort(byScore)) {
+    const before = taken.get(candidate.path) ?? [];
+    if (before.length >= perFile) continue;
+    if (before.some(other => other.startLine <= candidate.endLine && candidate.startLine <= other.endLine)) continue;
+    taken.set(candidate.path, [...before, candidate]);
+    yield candidate;
+  }
+}
+
+function byScore(a: Candidate, b: Candidate): number {
+  if (a.score !== b.score) return b.score - a.score;
+  if (a.path !== b.path) return a.path < b.path ? -1 : 1;
+  return a.startLine - b.startLine;
+}
