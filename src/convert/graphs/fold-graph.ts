@@ -1,0 +1,167 @@
+/**
+ * The small graphs around the state: window keys to tokens, fold, read-ready state, recall scores.
+ * They hold no weights and depend only on the head size. Source: kvm.md, Update and Attend; retrofit.md, table of replacements.
+ */
+import { FOLD, READ, SCORE, TOKENS } from '../../engine/graph-contract.js';
+import { GraphBuilder } from './graph-builder.js';
+
+const TINY = 1e-20;
+
+/** x [..,d] → x / |x|; a zero row stays zero. */
+function direction(g: GraphBuilder, x: string): string {
+  return g.node('Div', [x, g.node('Max', [length(g, x, 1), g.float(TINY)])]);
+}
+
+/** [..,d] → |x| [..,1] or [..]. */
+function length(g: GraphBuilder, x: string, keepdims: 0 | 1): string {
+  return g.node('Sqrt', [g.node('ReduceSum', [g.node('Mul', [x, x]), g.integers(-1)], { keepdims })]);
+}
+
+/** Window keys of one chunk → un-rotated keys, values, and their lengths. */
+export function tokensGraph(headSize: number): Uint8Array {
+  const g = new GraphBuilder('tokens');
+  const key = g.input(TOKENS.key, 'float32', [1, 'G', 'C', headSize]);
+  const value = g.input(TOKENS.value, 'float32', [1, 'G', 'C', headSize]);
+  const rows = g.input(TOKENS.rows, 'int64', [1, 'C']);
+  const cos = g.input(TOKENS.cos, 'float32', ['C', headSize / 2]);
+  const sin = g.input(TOKENS.sin, 'float32', ['C', headSize / 2]);
+  const back = g.node('RotaryEmbedding', [key, rows, cos, g.node('Neg', [sin])], { interleaved: 1 });
+  const plainKey = g.node('Squeeze', [back, g.integers(0)]);
+  const plainValue = g.node('Squeeze', [value, g.integers(0)]);
+  g.output(plainKey, TOKENS.plainKey, 'float32', ['G', 'C', headSize]);
+  g.output(plainValue, TOKENS.plainValue, 'float32', ['G', 'C', headSize]);
+  g.output(length(g, plainKey, 0), TOKENS.keyRadius, 'float32', ['G', 'C']);
+  g.output(length(g, plainValue, 0), TOKENS.valueRadius, 'float32', ['G', 'C']);
+  return g.finish();
+}
+
+export interface FoldKind {
+  /** Which incoming ones become slots: the most novel (needs S > 0), or those given. */
+  readonly choose: 'novelty' | 'given';
+  /** Whether values and radii come along, or keys and counts only (recall). */
+  readonly values: boolean;
+}
+
+/**
+ * One fold. Appends n of the N incoming slots, in their order; each other one is added to its most similar slot
+ * (cosine of key sums; never one of the sinks; the appended count; lowest index wins). All merges are simultaneous.
+ */
+export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
+  const g = new GraphBuilder('fold');
+  const vectors = kind.values ? [FOLD.keySum, FOLD.valueSum] : [FOLD.keySum];
+  const inVectors = kind.values ? [FOLD.inKey, FOLD.inValue] : [FOLD.inKey];
+  const radii = kind.values ? [FOLD.keyRadius, FOLD.valueRadius] : [];
+  const inRadii = kind.values ? [FOLD.inKeyRadius, FOLD.inValueRadius] : [];
+  for (const name of vectors) g.input(name, 'float32', ['G', 'S', headSize]);
+  for (const name of inVectors) g.input(name, 'float32', ['G', 'N', headSize]);
+  for (const name of [FOLD.count, ...radii]) g.input(name, 'float32', ['G', 'S']);
+  for (const name of [FOLD.inCount, ...inRadii]) g.input(name, 'float32', ['G', 'N']);
+  const sinks = g.input(FOLD.sinks, 'int64', [1]);
+
+  const incoming = direction(g, FOLD.inKey);
+  let chosen: string;
+  if (kind.choose === 'novelty') {
+    const append = g.input(FOLD.append, 'int64', [1]);
+    const likeness = similarity(g, incoming, direction(g, FOLD.keySum));
+    const closest = g.node('ReduceMax', [likeness, g.integers(-1)], { keepdims: 0 });
+    const [, novel] = g.manyOutputs('TopK', [closest, append], 2, { axis: -1, largest: 0, sorted: 1 });
+    // In order of position: the indices themselves, ascending.
+    const asFloat = g.node('Cast', [novel!], { to: 1 });
+    const [ascending] = g.manyOutputs('TopK', [asFloat, append], 2, { axis: -1, largest: 0, sorted: 1 });
+    chosen = g.node('Cast', [ascending!], { to: 7 });
+  } else {
+    chosen = g.input(FOLD.appendIndex, 'int64', ['G', 'n']);
+  }
+
+  // [G,n,1]: picks rows within each group.
+  const rowIndex = g.node('Unsqueeze', [chosen, g.integers(-1)]);
+  const pick = (name: string): string => g.node('GatherND', [name, rowIndex], { batch_dims: 1 });
+  const grown = new Map<string, string>();
+  const grow = (state: string, coming: string): void => {
+    grown.set(state, g.node('Concat', [state, pick(coming)], { axis: 1 }));
+  };
+  vectors.forEach((name, i) => grow(name, inVectors[i]!));
+  grow(FOLD.count, FOLD.inCount);
+  radii.forEach((name, i) => grow(name, inRadii[i]!));
+
+  // Winner of each incoming one, the sinks left out.
+  const likeness = similarity(g, incoming, direction(g, grown.get(FOLD.keySum)!));
+  const slots = g.node('Shape', [grown.get(FOLD.count)!], { start: 1, end: 2 });
+  const slotIndex = g.node('Range', [
+    g.node('Squeeze', [g.integers(0)]),
+    g.node('Squeeze', [slots]),
+    g.node('Squeeze', [g.integers(1)]),
+  ]);
+  const open = g.node('Less', [slotIndex, sinks]);
+  const barred = g.node('Where', [open, g.float(-4), g.float(0)]);
+  const winner = g.node('ArgMax', [g.node('Add', [likeness, barred])], { axis: -1, keepdims: 0, select_last_index: 0 });
+
+  // Those that became slots merge nowhere: weight 0, and their own slot is their place.
+  const ones = g.node('Where', [g.node('Greater', [FOLD.inCount, g.float(-1)]), g.float(1), g.float(0)]);
+  const zeros = g.node('Mul', [g.node('Cast', [chosen], { to: 1 }), g.float(0)]);
+  const merges = g.node('ScatterElements', [ones, chosen, zeros], { axis: 1 });
+  const before = g.node('Shape', [FOLD.count], { start: 1, end: 2 });
+  const appended = g.node('Shape', [chosen], { start: 1, end: 2 });
+  const ownRow = g.node('Add', [
+    g.node('Range', [
+      g.node('Squeeze', [g.integers(0)]),
+      g.node('Squeeze', [appended]),
+      g.node('Squeeze', [g.integers(1)]),
+    ]),
+    before,
+  ]);
+  const own = g.node('Expand', [ownRow, g.node('Shape', [chosen])]);
+  const slot = g.node('ScatterElements', [winner, chosen, own], { axis: 1 });
+
+  const mergeColumn = g.node('Unsqueeze', [merges, g.integers(-1)]);
+  const target = g.node('Expand', [g.node('Unsqueeze', [slot, g.integers(-1)]), g.node('Shape', [FOLD.inKey])]);
+  vectors.forEach((name, i) => {
+    const update = g.node('Mul', [inVectors[i]!, mergeColumn]);
+    const sum = g.node('ScatterElements', [grown.get(name)!, target, update], { axis: 1, reduction: 'add' });
+    g.output(sum, FOLD.out(name), 'float32', ['G', 'T', headSize]);
+  });
+  const countUpdate = g.node('Mul', [FOLD.inCount, merges]);
+  const count = g.node('ScatterElements', [grown.get(FOLD.count)!, slot, countUpdate], { axis: 1, reduction: 'add' });
+  g.output(count, FOLD.out(FOLD.count), 'float32', ['G', 'T']);
+  for (const name of radii) g.output(grown.get(name)!, FOLD.out(name), 'float32', ['G', 'T']);
+  g.output(slot, FOLD.slot, 'int64', ['G', 'N']);
+  return g.finish();
+}
+
+/** Cosines of a [G,N,d] and b [G,S,d] unit rows → [G,N,S]. */
+function similarity(g: GraphBuilder, a: string, b: string): string {
+  return g.node('FusedMatMul', [a, b], { transB: 1, alpha: { float: 1 } });
+}
+
+/** Sums → read keys (direction of the sum x the creating key's length x temperature) and read values. */
+export function readGraph(headSize: number): Uint8Array {
+  const g = new GraphBuilder('read');
+  const keySum = g.input(READ.keySum, 'float32', ['G', 'S', headSize]);
+  const valueSum = g.input(READ.valueSum, 'float32', ['G', 'S', headSize]);
+  const keyRadius = g.input(READ.keyRadius, 'float32', ['G', 'S']);
+  const valueRadius = g.input(READ.valueRadius, 'float32', ['G', 'S']);
+  const temperature = g.input(READ.temperature, 'float32', ['G', 1, 1]);
+  const column = (x: string): string => g.node('Unsqueeze', [x, g.integers(-1)]);
+  const key = g.node('Mul', [direction(g, keySum), g.node('Mul', [column(keyRadius), temperature])]);
+  g.output(key, READ.readKey, 'float32', ['G', 'S', headSize]);
+  g.output(g.node('Mul', [direction(g, valueSum), column(valueRadius)]), READ.readValue, 'float32', [
+    'G',
+    'S',
+    headSize,
+  ]);
+  return g.finish();
+}
+
+/** Question rows against recall slots: mean softmax mass of each slot (recall.md). */
+export function scoreGraph(headSize: number): Uint8Array {
+  const g = new GraphBuilder('score');
+  const query = g.input(SCORE.query, 'float32', ['R', headSize]);
+  const key = g.input(SCORE.key, 'int8', ['N', headSize]);
+  const scale = g.input(SCORE.scale, 'float32', ['N']);
+  const logCount = g.input(SCORE.logCount, 'float32', ['N']);
+  const dot = g.node('FusedMatMul', [query, g.node('Cast', [key], { to: 1 })], { transB: 1, alpha: { float: 1 } });
+  const logits = g.node('Add', [g.node('Mul', [dot, scale]), logCount]);
+  const mass = g.node('ReduceMean', [g.node('Softmax', [logits], { axis: -1 }), g.integers(0)], { keepdims: 0 });
+  g.output(mass, SCORE.mass, 'float32', ['N']);
+  return g.finish();
+}

@@ -1,0 +1,171 @@
+/**
+ * Writes an ONNX graph node by node as a protobuf message. Knows the format only: which operators make a KVM model
+ * is said in forward-graph.ts and fold-graph.ts. Large weights lie in an external file; only their place is written here.
+ */
+import { onnx } from 'onnx-proto';
+
+const { FLOAT, INT64, INT8, UINT8 } = onnx.TensorProto.DataType;
+const ATTRIBUTE = onnx.AttributeProto.AttributeType;
+
+/** Standard operators of this opset (ScatterElements with reduction, LayerNormalization), contrib ones of version 1. */
+const OPSET = 18;
+const IR_VERSION = 8;
+const CONTRIB = 'com.microsoft';
+
+export type ElementType = 'float32' | 'int64' | 'int8' | 'uint8';
+/** A name is a dimension that varies. */
+export type Dimension = number | string;
+export type Attribute = number | string | { readonly float: number } | readonly number[];
+
+const ELEMENT: Record<ElementType, number> = { float32: FLOAT, int64: INT64, int8: INT8, uint8: UINT8 };
+
+/** Where a tensor lies in the external weights file. */
+export interface WeightPlace {
+  readonly type: ElementType;
+  readonly shape: readonly number[];
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** Operators that are not in the standard domain. */
+const CONTRIB_OPERATORS = new Set([
+  'FusedMatMul',
+  'MatMulNBits',
+  'RotaryEmbedding',
+  'SkipSimplifiedLayerNormalization',
+  'QuickGelu',
+]);
+
+export class GraphBuilder {
+  private readonly nodes: onnx.INodeProto[] = [];
+  private readonly initializers: onnx.ITensorProto[] = [];
+  private readonly inputs: onnx.IValueInfoProto[] = [];
+  private readonly outputs: onnx.IValueInfoProto[] = [];
+  private readonly constants = new Map<string, string>();
+  private counter = 0;
+
+  constructor(
+    private readonly name: string,
+    private readonly weightsFile?: string,
+  ) {}
+
+  input(name: string, type: ElementType, shape: readonly Dimension[]): string {
+    this.inputs.push(valueInfo(name, type, shape));
+    return name;
+  }
+
+  /** Names a value as an output of the graph. */
+  output(value: string, name: string, type: ElementType, shape: readonly Dimension[]): void {
+    this.nodes.push({ opType: 'Identity', name: `out.${name}`, input: [value], output: [name] });
+    this.outputs.push(valueInfo(name, type, shape));
+  }
+
+  /** A node with one output; gives its name. */
+  node(operator: string, inputs: readonly string[], attributes: Record<string, Attribute> = {}): string {
+    return this.manyOutputs(operator, inputs, 1, attributes)[0]!;
+  }
+
+  /** A node with several outputs. */
+  manyOutputs(
+    operator: string,
+    inputs: readonly string[],
+    outputCount: number,
+    attributes: Record<string, Attribute> = {},
+  ): string[] {
+    const id = `${operator}.${this.counter++}`;
+    const output = Array.from({ length: outputCount }, (_, i) => (i === 0 ? id : `${id}.${i}`));
+    this.nodes.push({
+      opType: operator,
+      domain: CONTRIB_OPERATORS.has(operator) ? CONTRIB : '',
+      name: id,
+      input: [...inputs],
+      output,
+      attribute: Object.entries(attributes).map(([name, value]) => attribute(name, value)),
+    });
+    return output;
+  }
+
+  /** A small int64 tensor inside the graph; equal ones are shared. */
+  integers(...values: number[]): string {
+    const key = `i:${values.join(',')}`;
+    return this.shared(key, () => ({
+      dataType: INT64,
+      dims: [values.length],
+      rawData: bytesOf(BigInt64Array.from(values, BigInt)),
+    }));
+  }
+
+  /** A float32 scalar inside the graph. */
+  float(value: number): string {
+    return this.shared(`f:${value}`, () => ({ dataType: FLOAT, dims: [], rawData: bytesOf(Float32Array.of(value)) }));
+  }
+
+  floats(values: Float32Array, shape: readonly number[]): string {
+    const name = `values.${this.counter++}`;
+    this.initializers.push({ name, dataType: FLOAT, dims: [...shape], rawData: bytesOf(values) });
+    return name;
+  }
+
+  /** A tensor of the external weights file. */
+  weight(name: string, place: WeightPlace): string {
+    if (this.weightsFile === undefined) throw new Error('This graph has no weights file.');
+    if (!this.initializers.some(initializer => initializer.name === name)) {
+      this.initializers.push({
+        name,
+        dataType: ELEMENT[place.type],
+        dims: [...place.shape],
+        dataLocation: onnx.TensorProto.DataLocation.EXTERNAL,
+        externalData: [
+          { key: 'location', value: this.weightsFile },
+          { key: 'offset', value: String(place.offset) },
+          { key: 'length', value: String(place.bytes) },
+        ],
+      });
+    }
+    return name;
+  }
+
+  finish(): Uint8Array {
+    return onnx.ModelProto.encode({
+      irVersion: IR_VERSION,
+      producerName: 'longview',
+      opsetImport: [
+        { domain: '', version: OPSET },
+        { domain: CONTRIB, version: 1 },
+      ],
+      graph: {
+        name: this.name,
+        node: this.nodes,
+        initializer: this.initializers,
+        input: this.inputs,
+        output: this.outputs,
+      },
+    }).finish();
+  }
+
+  private shared(key: string, make: () => onnx.ITensorProto): string {
+    let name = this.constants.get(key);
+    if (name === undefined) {
+      name = `constant.${this.constants.size}`;
+      this.constants.set(key, name);
+      this.initializers.push({ ...make(), name });
+    }
+    return name;
+  }
+}
+
+function valueInfo(name: string, type: ElementType, shape: readonly Dimension[]): onnx.IValueInfoProto {
+  const dim = shape.map(size => (typeof size === 'number' ? { dimValue: size } : { dimParam: size }));
+  return { name, type: { tensorType: { elemType: ELEMENT[type], shape: { dim } } } };
+}
+
+function attribute(name: string, value: Attribute): onnx.IAttributeProto {
+  if (typeof value === 'number') return { name, type: ATTRIBUTE.INT, i: value };
+  if (typeof value === 'string') return { name, type: ATTRIBUTE.STRING, s: new TextEncoder().encode(value) };
+  if ('float' in value) return { name, type: ATTRIBUTE.FLOAT, f: value.float };
+  return { name, type: ATTRIBUTE.INTS, ints: [...value] };
+}
+
+function bytesOf(values: Float32Array | BigInt64Array): Uint8Array {
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
