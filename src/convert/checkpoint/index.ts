@@ -1,0 +1,16 @@
+/** Checkpoint readers: GGUF and safetensors behind one interface. Re-exported by the door of `convert`. */
+export type {
+  Checkpoint,
+  CheckpointConfig,
+  Family,
+  Origin,
+  QuantisedBlocks,
+  RopeScaling,
+  TensorInfo,
+  TensorType,
+  TokenizerFiles,
+} from './checkpoint.js';
+export { checkCheckpoint } from './check.js';
+export { expectedTensors } from './names.js';
+export { openCheckpoint } from './open.js';
+export { rotaryFrequencies } from './rotary.js';

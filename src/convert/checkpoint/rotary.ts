@@ -1,0 +1,19 @@
+/** The rotary frequencies of a config, scaling included. Pure. */
+import type { CheckpointConfig } from './checkpoint.js';
+
+/**
+ * Radians a token for each rotary pair; [headSize / 2]. `llama3` scaling leaves wavelengths under
+ * `original / high` as they are, stretches those over `original / low` by `factor`, and blends between.
+ */
+export function rotaryFrequencies(config: CheckpointConfig): Float64Array {
+  const { headSize, ropeTheta, ropeScaling } = config;
+  const frequencies = Float64Array.from({ length: headSize / 2 }, (_, i) => ropeTheta ** ((-2 * i) / headSize));
+  if (!ropeScaling) return frequencies;
+  if (ropeScaling.kind === 'factors') return frequencies.map((frequency, i) => frequency / ropeScaling.factors[i]!);
+  const { factor, lowFrequencyFactor: low, highFrequencyFactor: high, originalContextLength: original } = ropeScaling;
+  return frequencies.map(frequency => {
+    const turns = (original * frequency) / (2 * Math.PI);
+    const keep = Math.min(1, Math.max(0, (turns - low) / (high - low)));
+    return frequency * (keep + (1 - keep) / factor);
+  });
+}
