@@ -1,0 +1,87 @@
+/**
+ * The envelope of every value in the store: what it is, how long it is, and a checksum of it.
+ * Never interprets the payload and never throws for bad bytes: those are a `Result` with a reason.
+ *
+ * All numbers little-endian.
+ *
+ *   OFFSET  SIZE  DESCRIPTION
+ *   0       4     magic: 4c 56 47 56 ("LVGV")
+ *   4       2     version of the envelope: 1
+ *   6       2     kind of payload (`FrameKind`)
+ *   8       4     length of the payload in bytes, N
+ *   12      4     version of the payload's own layout
+ *   16      16    first half of SHA-256 over bytes 0 to 15 and the payload
+ *   32      N     payload; it begins at a multiple of 8
+ */
+import { createHash } from 'node:crypto';
+import { failed, ok } from '../../base/index.js';
+import type { Result } from '../../base/index.js';
+
+/** Kinds of payload. Numbers are on disk: never reuse one. */
+export const FrameKind = {
+  fileMemory: 1,
+  ledgerRow: 2,
+  blob: 3,
+  format: 4,
+  lease: 5,
+  stamp: 6,
+} as const;
+export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
+
+export const FRAME_HEADER_BYTES = 32;
+const MAGIC = 0x5647564c;
+const ENVELOPE_VERSION = 1;
+const CHECKSUM_AT = 16;
+
+/** Bytes of an envelope whose payload, of `length` zero bytes, is still to be written; then call `seal`. */
+export function emptyFrame(kind: FrameKind, payloadVersion: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(FRAME_HEADER_BYTES + length);
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, MAGIC, true);
+  view.setUint16(4, ENVELOPE_VERSION, true);
+  view.setUint16(6, kind, true);
+  view.setUint32(8, length, true);
+  view.setUint32(12, payloadVersion, true);
+  return bytes;
+}
+
+/** Writes the checksum of a finished frame; returns the same bytes. */
+export function seal(bytes: Uint8Array): Uint8Array {
+  bytes.set(checksum(bytes), CHECKSUM_AT);
+  return bytes;
+}
+
+/** A sealed envelope around a copy of `payload`. */
+export function frame(kind: FrameKind, payloadVersion: number, payload: Uint8Array): Uint8Array {
+  const bytes = emptyFrame(kind, payloadVersion, payload.byteLength);
+  bytes.set(payload, FRAME_HEADER_BYTES);
+  return seal(bytes);
+}
+
+/** The payload (a view on `bytes`, not a copy) if kind, version, length and checksum are right. */
+export function unframe(kind: FrameKind, payloadVersion: number, bytes: Uint8Array): Result<Uint8Array> {
+  if (bytes.byteLength < FRAME_HEADER_BYTES) return failed(`cut off: ${bytes.byteLength} bytes`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(0, true) !== MAGIC) return failed('not a value of this store');
+  const envelope = view.getUint16(4, true);
+  if (envelope !== ENVELOPE_VERSION) return failed(`envelope version ${envelope}, not ${ENVELOPE_VERSION}`);
+  const found = view.getUint16(6, true);
+  if (found !== kind) return failed(`kind ${found}, not ${kind}`);
+  const version = view.getUint32(12, true);
+  if (version !== payloadVersion) return failed(`layout version ${version}, not ${payloadVersion}`);
+  const length = view.getUint32(8, true);
+  if (length !== bytes.byteLength - FRAME_HEADER_BYTES) {
+    return failed(`${bytes.byteLength - FRAME_HEADER_BYTES} bytes of payload, not ${length}`);
+  }
+  const stored = bytes.subarray(CHECKSUM_AT, FRAME_HEADER_BYTES);
+  if (Buffer.compare(stored, checksum(bytes)) !== 0) return failed('checksum does not match');
+  return ok(bytes.subarray(FRAME_HEADER_BYTES));
+}
+
+function checksum(bytes: Uint8Array): Uint8Array {
+  return createHash('sha256')
+    .update(bytes.subarray(0, CHECKSUM_AT))
+    .update(bytes.subarray(FRAME_HEADER_BYTES))
+    .digest()
+    .subarray(0, FRAME_HEADER_BYTES - CHECKSUM_AT);
+}

@@ -1,0 +1,11 @@
+/** Door of the store: opening it, its values, their bytes, and who reads the workspace. Only `environment.ts` knows LMDB. */
+export { openStore } from './store.js';
+export type { GarbageOptions, Ledger, Store, StoreOptions, StoreWriter, StoredMemory } from './store.js';
+export { storeFolder } from './store-folder.js';
+export { decodeFileMemory, encodeFileMemory, fileMemoryKey } from './file-memory.js';
+export type { FileMemory, MemoryIdentity, MemoryKey } from './file-memory.js';
+export { LEDGER_STATES } from './ledger-row.js';
+export type { LedgerRow, LedgerState } from './ledger-row.js';
+export { pairsOfSlot, provenanceOf } from './provenance.js';
+export type { Provenance } from './provenance.js';
+export type { HeldLease, LeaseTimes, ReaderLease } from './reader-lease.js';

@@ -1,0 +1,147 @@
+/**
+ * Who reads the workspace: one process of all that have the store open. The lease is a record in the store, taken and
+ * renewed in write transactions, so two processes cannot both take it. It is advisory: memories are functions of what was
+ * read, so two readers would only do the same work twice.
+ *
+ * A lease is stale if its process is gone, if another process has its number now, or if its heartbeat stopped (a process
+ * that hangs or slept). On another host (a shared folder) only the heartbeat counts. Never kills or asks a process.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { messageOf } from '../../base/index.js';
+import type { Disposable, Log } from '../../base/index.js';
+import type { ByteDatabase } from './environment.js';
+import { FrameKind, frame, unframe } from './frame.js';
+
+export interface ReaderLease extends Disposable {
+  readonly pid: number;
+  /** Aborted when the lease ended: disposed, or taken by another process. */
+  readonly lost: AbortSignal;
+}
+
+/** Another living process has it. */
+export interface HeldLease {
+  readonly heldBy: number;
+}
+
+/** Milliseconds. */
+export interface LeaseTimes {
+  readonly beat: number;
+  readonly stale: number;
+}
+
+interface LeaseRecord {
+  readonly pid: number;
+  /** Tells this process from an earlier one with the same number; empty where the host does not say. */
+  readonly started: string;
+  readonly host: string;
+  /** Milliseconds since 1970. */
+  readonly beatAt: number;
+  /** Tells two stores of one process apart. */
+  readonly token: string;
+}
+
+interface LeaseParts {
+  readonly database: ByteDatabase;
+  /** Runs an action in a write transaction. */
+  readonly commit: (action: () => void) => void;
+  readonly now: () => number;
+  readonly log: Log;
+  readonly times: LeaseTimes | undefined;
+}
+
+const DEFAULT_TIMES: LeaseTimes = { beat: 15_000, stale: 60_000 };
+const LAYOUT_VERSION = 1;
+const KEY = Buffer.from('reader');
+
+export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
+  const { database, commit, now, log } = parts;
+  const times = parts.times ?? DEFAULT_TIMES;
+  const own = { pid: process.pid, started: startOf(process.pid), host: hostname(), token: randomUUID() };
+  let heldBy: number | undefined;
+  commit(() => {
+    const holder = readLease(database);
+    if (holder !== undefined && !isStale(holder, now(), times)) heldBy = holder.pid;
+    else writeLease(database, { ...own, beatAt: now() });
+  });
+  if (heldBy !== undefined) return { heldBy };
+
+  const ended = new AbortController();
+  const beat = (): void => {
+    try {
+      commit(() => {
+        if (readLease(database)?.token === own.token) writeLease(database, { ...own, beatAt: now() });
+        else end();
+      });
+    } catch (error) {
+      log('warning', `Could not renew the reader's lease: ${messageOf(error)}`);
+    }
+  };
+  const timer = setInterval(beat, times.beat);
+  timer.unref();
+  const end = (): void => {
+    clearInterval(timer);
+    ended.abort();
+  };
+  return {
+    pid: own.pid,
+    lost: ended.signal,
+    dispose: () => {
+      if (ended.signal.aborted) return;
+      end();
+      commit(() => {
+        if (readLease(database)?.token === own.token) database.removeSync(KEY);
+      });
+    },
+  };
+}
+
+function isStale(lease: LeaseRecord, now: number, times: LeaseTimes): boolean {
+  // A clock that was set back must not make a lease last forever.
+  if (Math.abs(now - lease.beatAt) > times.stale) return true;
+  if (lease.host !== hostname()) return false;
+  if (!isAlive(lease.pid)) return true;
+  const started = startOf(lease.pid);
+  return lease.started !== '' && started !== '' && started !== lease.started;
+}
+
+function readLease(database: ByteDatabase): LeaseRecord | undefined {
+  const bytes = database.getBinary(KEY);
+  if (bytes === undefined) return undefined;
+  const unframed = unframe(FrameKind.lease, LAYOUT_VERSION, bytes);
+  if (!unframed.ok) return undefined;
+  try {
+    return JSON.parse(Buffer.from(unframed.value).toString('utf8')) as LeaseRecord;
+  } catch {
+    return undefined;
+  }
+}
+
+function writeLease(database: ByteDatabase, lease: LeaseRecord): void {
+  const payload = Buffer.from(JSON.stringify(lease), 'utf8');
+  database.putSync(KEY, Buffer.from(frame(FrameKind.lease, LAYOUT_VERSION, payload).buffer));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { code?: string }).code === 'EPERM';
+  }
+}
+
+/** Boot and start tick of a process on Linux; `dead` for one that only waits to be reaped; empty on other systems. */
+function startOf(pid: number): string {
+  if (process.platform !== 'linux') return '';
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name, in brackets, may hold anything; state is the first field after it, the start tick the twentieth.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? 'dead' : `${boot}:${fields[19] ?? ''}`;
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,232 @@
+/** The store on disk: what is written is read again, in another process's shoes too; foreign and damaged data is replaced. */
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import { openStore } from '../../src/memory/store/index.js';
+import type { Store } from '../../src/memory/store/index.js';
+import { encodeFormatRecord } from '../../src/memory/store/format-record.js';
+import { keyOf, sampleMemory, sampleRow } from './store-samples.js';
+
+suite('store: on disk', () => {
+  let folder: string;
+  const lines: string[] = [];
+  const log = (_: string, line: string): void => void lines.push(line);
+  const opened: Store[] = [];
+  const openHere = async (workspace = '/work/space'): Promise<Store> => {
+    const store = await openStore(folder, { workspace, log });
+    opened.push(store);
+    return store;
+  };
+
+  setup(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'longview-store-'));
+    lines.length = 0;
+  });
+  teardown(async () => {
+    for (const store of opened.splice(0)) await store.dispose();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  /** Writes raw bytes into one database of the (closed) store, as only a fault would. */
+  const tamper = async (name: string, key: string, bytes: Uint8Array): Promise<void> => {
+    const root = open<Buffer, Uint8Array>({
+      path: folder,
+      noSubdir: false,
+      maxDbs: 8,
+      encoding: 'binary',
+      keyEncoding: 'binary',
+      overlappingSync: false,
+    });
+    root
+      .openDB<Buffer, Uint8Array>({ name, encoding: 'binary', keyEncoding: 'binary' })
+      .putSync(Buffer.from(key), Buffer.from(bytes));
+    await root.close();
+  };
+
+  test('memories, rows and blobs survive closing', async () => {
+    const memory = sampleMemory('src/a.ts', 'one');
+    const row = sampleRow('src/a.ts', { memoryKey: keyOf(memory) });
+    const first = await openHere();
+    await first.batch(write => {
+      write.putMemory(keyOf(memory), memory);
+      write.putRow(row);
+      write.putBlob('state', Buffer.from('slots'));
+    });
+    await first.dispose();
+
+    const second = await openHere();
+    assert.deepEqual(second.getMemory(keyOf(memory)), { ok: true, value: memory });
+    assert.deepEqual(second.ledger.get('src/a.ts'), row);
+    const blob = second.getBlob('state');
+    assert.equal(blob?.ok === true && Buffer.from(blob.value).toString(), 'slots');
+    assert.equal(second.getMemory('absent'), undefined);
+    assert.equal(second.getBlob('absent'), undefined);
+    assert.equal(second.ledger.get('absent'), undefined);
+    assert.deepEqual(lines, []);
+  });
+
+  test('rows come in the order of their paths and go one by one', async () => {
+    const store = await openHere();
+    for (const path of ['b', 'a/z', 'ä', 'a', '🙂', 'x'.repeat(5000)]) await store.ledger.put(sampleRow(path));
+    assert.deepEqual(
+      store.ledger.all().map(row => row.path.slice(0, 3)),
+      ['a', 'a/z', 'b', 'xxx', 'ä', '🙂'],
+    );
+    await store.ledger.delete('b');
+    assert.equal(store.ledger.get('b'), undefined);
+    assert.equal(store.ledger.get('x'.repeat(5000))?.path.length, 5000);
+  });
+
+  test('a batch that throws leaves nothing', async () => {
+    const store = await openHere();
+    const memory = sampleMemory('a', 'one');
+    await assert.rejects(
+      store.batch(write => {
+        write.putRow(sampleRow('a'));
+        write.putMemory(keyOf(sampleMemory('other', 'one')), memory);
+      }),
+      /Not the key of a/,
+    );
+    assert.deepEqual(store.ledger.all(), []);
+    assert.deepEqual(store.listKeys(), []);
+  });
+
+  test('a value with a wrong bit is a reason, not a memory', async () => {
+    const memory = sampleMemory('a', 'one');
+    const other = sampleMemory('b', 'one');
+    const store = await openHere();
+    await store.putMemory(keyOf(memory), memory);
+    await store.ledger.put(sampleRow('a'));
+    await store.putBlob('state', Buffer.from('slots'));
+    await store.dispose();
+    await tamper('memories', keyOf(memory), Buffer.alloc(100, 7));
+    await tamper('ledger', 'a', Buffer.alloc(100, 7));
+    await tamper('blobs', 'state', Buffer.alloc(100, 7));
+
+    const again = await openHere();
+    assert.deepEqual(again.getMemory(keyOf(memory)), { ok: false, reason: 'not a value of this store' });
+    assert.deepEqual(again.getBlob('state'), { ok: false, reason: 'not a value of this store' });
+    assert.equal(again.ledger.get('a'), undefined);
+    assert.deepEqual(again.ledger.all(), []);
+    assert.deepEqual(lines[0], 'The ledger row of a is bad (not a value of this store); the file is read again.');
+    await again.putMemory(keyOf(other), other);
+    assert.deepEqual(again.getMemory(keyOf(other)), { ok: true, value: other });
+  });
+
+  test('another format is cleared, never misread', async () => {
+    const store = await openHere();
+    await store.ledger.put(sampleRow('a'));
+    await store.dispose();
+    await tamper('format', 'store', encodeFormatRecord({ format: 99, workspace: '/work/space' }));
+    const again = await openHere();
+    assert.deepEqual(again.ledger.all(), []);
+    assert.deepEqual(lines, [`The store in ${folder} has format 99, not 1; it is built again.`]);
+    await again.dispose();
+    await tamper('format', 'store', Buffer.from('rubbish'));
+    await openHere();
+    assert.deepEqual(lines[1], `The store in ${folder} has no readable format; it is built again.`);
+  });
+
+  test('a damaged data file is moved aside and a new one opened', async () => {
+    const damages: ((file: string) => Promise<void>)[] = [
+      file => writeFile(file, Buffer.alloc(100_000, 0x5a)),
+      file => writeFile(file, 'x'),
+      file => truncate(file, 4096),
+      async file => truncate(file, (await stat(file)).size - 4096),
+    ];
+    for (const damage of damages) {
+      const store = await openHere();
+      await store.batch(write => {
+        for (let at = 0; at < 50; at++) write.putRow(sampleRow(`file ${at}`));
+        const memory = sampleMemory('a', 'one', 4000);
+        write.putMemory(keyOf(memory), memory);
+      });
+      await store.dispose();
+      await damage(join(folder, 'data.mdb'));
+      const broken = await readFile(join(folder, 'data.mdb'));
+      lines.length = 0;
+
+      const again = await openHere();
+      assert.deepEqual(again.ledger.all(), []);
+      await again.ledger.put(sampleRow('a'));
+      assert.equal(again.ledger.all().length, 1);
+      assert.match(lines[0] ?? '', /^The store in .* is damaged \(.+\); it is kept as damaged\.mdb\.$/);
+      assert.deepEqual(await readFile(join(folder, 'damaged.mdb')), broken);
+      await again.dispose();
+    }
+  });
+
+  test('an empty data file (killed while it was made) is a fresh store', async () => {
+    await writeFile(join(folder, 'data.mdb'), '');
+    const store = await openHere();
+    assert.deepEqual(store.ledger.all(), []);
+    assert.deepEqual(lines, []);
+    assert.ok((await readdir(folder)).includes('data.mdb'));
+  });
+
+  test('garbage: what a row needs stays, then the newest bytes', async () => {
+    let now = 1000;
+    const store = await openStore(folder, { workspace: '/w', log, now: () => now });
+    opened.push(store);
+    const memories = ['one', 'two', 'three', 'four'].map(content => sampleMemory('a', content));
+    for (const memory of memories) {
+      now++;
+      await store.putMemory(keyOf(memory), memory);
+    }
+    await store.ledger.put(sampleRow('a', { memoryKey: keyOf(memories[0]!) }));
+    const bytes = store.listKeys().map(memory => memory.bytes);
+    assert.equal(new Set(bytes).size >= 1, true);
+    const most = Math.max(...bytes);
+    assert.deepEqual((await store.collectGarbage({ keepBytes: most })).memories, 2);
+    // "one" is the oldest but a row needs it; "four" is the newest and fits.
+    assert.deepEqual(
+      store
+        .listKeys()
+        .map(memory => [memory.key, memory.writtenAt])
+        .sort(),
+      [
+        [keyOf(memories[0]!), 1001],
+        [keyOf(memories[3]!), 1004],
+      ].sort(),
+    );
+    assert.equal((await store.collectGarbage({ keepBytes: 0, keep: new Set([keyOf(memories[3]!)]) })).memories, 0);
+    assert.equal((await store.collectGarbage({ keepBytes: 0 })).memories, 1);
+    assert.equal(store.hasMemory(keyOf(memories[3]!)), false);
+    assert.equal(store.hasMemory(keyOf(memories[0]!)), true);
+  });
+
+  test('forgetting a file or a folder takes its row and all its memories', async () => {
+    const store = await openHere();
+    const memories = [
+      sampleMemory('d/a', 'one'),
+      sampleMemory('d/a', 'two'),
+      sampleMemory('d/b', 'one'),
+      sampleMemory('d2', 'one'),
+    ];
+    await store.batch(write => {
+      for (const memory of memories) {
+        write.putMemory(keyOf(memory), memory);
+        write.putMemory(keyOf(memory, 'other model'), memory);
+        write.putRow(sampleRow(memory.path));
+      }
+    });
+    assert.deepEqual(await store.forget('d/a'), { rows: 1, memories: 4 });
+    assert.deepEqual(
+      store.ledger.all().map(row => row.path),
+      ['d/b', 'd2'],
+    );
+    assert.deepEqual(await store.forget('d/'), { rows: 1, memories: 2 });
+    assert.deepEqual([...new Set(store.listKeys().map(memory => memory.path))], ['d2']);
+    assert.deepEqual(await store.forget('absent'), { rows: 0, memories: 0 });
+  });
+
+  test('a closed store says so', async () => {
+    const store = await openHere();
+    await store.dispose();
+    await store.dispose();
+    assert.throws(() => store.ledger.all(), { code: 'internal', message: `The store in ${folder} is closed.` });
+    await assert.rejects(store.ledger.put(sampleRow('a')), { code: 'internal' });
+  });
+});
