@@ -1,0 +1,95 @@
+/**
+ * Read-only documents that show answers while they are written, with links from `path:line` to the workspace.
+ * Keeps only answers whose document is open. Never writes a file.
+ */
+import * as vscode from 'vscode';
+import { findPlaces, renderAnswer, type AnswerParts } from './answer-text.js';
+import { answerScheme } from './ids.js';
+
+/** The editor takes a changed document in at most this often. */
+const updateEveryMs = 120;
+
+export class AnswerDocument {
+  private parts: AnswerParts;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    readonly uri: vscode.Uri,
+    readonly folder: vscode.Uri,
+    question: string,
+    private readonly changed: (uri: vscode.Uri) => void,
+  ) {
+    this.parts = { question, recalled: [], text: '' };
+  }
+
+  get content(): string {
+    return renderAnswer(this.parts);
+  }
+
+  /** Paths that the answer may link to: what was recalled, and citations whose check passed. */
+  get paths(): string[] {
+    const cited = this.parts.reply?.citations.filter(place => place.ok) ?? [];
+    return [...this.parts.recalled, ...cited].map(place => place.path);
+  }
+
+  append(text: string): void {
+    this.update({ text: this.parts.text + text });
+  }
+
+  update(change: Partial<AnswerParts>): void {
+    this.parts = { ...this.parts, ...change };
+    this.timer ??= setTimeout(() => this.flush(), updateEveryMs);
+  }
+
+  /** Shows what is there now. */
+  flush(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    this.changed(this.uri);
+  }
+}
+
+export class AnswerDocuments implements vscode.TextDocumentContentProvider, vscode.DocumentLinkProvider {
+  private readonly answers = new Map<string, AnswerDocument>();
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  private readonly subscriptions: { dispose(): unknown }[];
+  private lastNumber = 0;
+  readonly onDidChange = this.changed.event;
+
+  constructor() {
+    this.subscriptions = [
+      this.changed,
+      vscode.workspace.registerTextDocumentContentProvider(answerScheme, this),
+      vscode.languages.registerDocumentLinkProvider({ scheme: answerScheme }, this),
+      vscode.workspace.onDidCloseTextDocument(document => this.answers.delete(document.uri.toString())),
+    ];
+  }
+
+  /** A new document in an editor tab. */
+  async open(folder: vscode.Uri, question: string): Promise<AnswerDocument> {
+    const uri = vscode.Uri.from({ scheme: answerScheme, path: `/Longview ${++this.lastNumber}.md` });
+    const answer = new AnswerDocument(uri, folder, question, changed => this.changed.fire(changed));
+    this.answers.set(uri.toString(), answer);
+    const document = await vscode.workspace.openTextDocument(uri);
+    await vscode.window.showTextDocument(document, { preview: false, viewColumn: vscode.ViewColumn.Beside });
+    return answer;
+  }
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.answers.get(uri.toString())?.content ?? vscode.l10n.t('This answer is gone. Ask again.');
+  }
+
+  provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
+    const answer = this.answers.get(document.uri.toString());
+    if (!answer) return [];
+    return findPlaces(document.getText(), answer.paths).map(({ place, start, end }) => {
+      const range = new vscode.Range(document.positionAt(start), document.positionAt(end));
+      const lines = `L${place.startLine},1-L${place.endLine + 1},1`;
+      return new vscode.DocumentLink(range, vscode.Uri.joinPath(answer.folder, place.path).with({ fragment: lines }));
+    });
+  }
+
+  dispose(): void {
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The text of an answer document: question, what was recalled, the words, the check of the citations, coverage.
+ * Markdown, with places as plain `path:line-line`, which the document makes links of. Knows nothing of the editor.
+ */
+import type { AskReply, CoverageCounts, Place, RecalledPlace } from '../protocol/index.js';
+
+export interface AnswerParts {
+  readonly question: string;
+  readonly recalled: readonly RecalledPlace[];
+  /** What was written so far. */
+  readonly text: string;
+  /** Why the answer ended early. */
+  readonly problem?: string;
+  readonly reply?: AskReply;
+}
+
+export function renderAnswer({ question, recalled, text, problem, reply }: AnswerParts): string {
+  const blocks = [`# ${question.replace(/\s+/g, ' ').trim()}`];
+  if (recalled.length > 0) blocks.push(`Recalled:\n\n${recalled.map(place => `- ${placeText(place)}`).join('\n')}`);
+  const words = (reply?.answer ?? text).trim();
+  if (words !== '') blocks.push('---', words);
+  if (problem !== undefined) blocks.push(`*${problem}*`);
+  if (reply) blocks.push(...renderEnd(reply));
+  return `${blocks.join('\n\n')}\n`;
+}
+
+function renderEnd(reply: AskReply): string[] {
+  const failed = reply.citations.filter(place => !place.ok);
+  const blocks: string[] = [];
+  if (failed.length > 0) {
+    const lines = failed.map(place => `- ~~${placeText(place)}~~ ${place.why ?? ''}`.trimEnd());
+    blocks.push(`Struck out, because the check failed:\n\n${lines.join('\n')}`);
+  }
+  const { timing } = reply;
+  const figures = [
+    coverageText(reply.coverage),
+    `${timing.readTokens} tokens read`,
+    `first word after ${(timing.firstTokenMs / 1000).toFixed(1)} s`,
+    `${reply.model} on ${reply.provider}`,
+  ];
+  return [...blocks, '---', figures.join(' · ')];
+}
+
+export function coverageText(coverage: CoverageCounts): string {
+  const rest = (['coarse', 'stale', 'waiting', 'skipped'] as const)
+    .filter(name => coverage[name] > 0)
+    .map(name => `${coverage[name]} ${name}`);
+  return [`${coverage.read} of ${coverage.total} files read`, ...rest].join(', ');
+}
+
+export function placeText({ path, startLine, endLine }: Place): string {
+  return startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
+}
+
+export interface PlaceInText {
+  readonly place: Place;
+  /** Offsets in the text, end excluded. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where the text names a line of one of `paths`; struck-out places are left alone. */
+export function findPlaces(text: string, paths: readonly string[]): PlaceInText[] {
+  const found: PlaceInText[] = [];
+  // Longest first, so that `lib/a.js` wins over `a.js` inside it.
+  const alternatives = [...new Set(paths)].sort((a, b) => b.length - a.length).map(escapePattern);
+  if (alternatives.length === 0) return found;
+  const pattern = new RegExp(`(?<![\\w/.~-])(${alternatives.join('|')}):(\\d+)(?:[-–](\\d+))?`, 'g');
+  for (const match of text.matchAll(pattern)) {
+    const startLine = Number(match[2]);
+    const place = { path: match[1]!, startLine, endLine: match[3] === undefined ? startLine : Number(match[3]) };
+    found.push({ place, start: match.index, end: match.index + match[0].length });
+  }
+  return found;
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

@@ -1,0 +1,33 @@
+/**
+ * What the handlers need of the product, in plain data: no LSP here, and no handler knows how an engine is started.
+ * The real one is `openBackend` (live-backend.ts); tests of the wire put their own in its place.
+ */
+import type { Disposable, ProgressListener } from '../base/index.js';
+import type { AskReply, ModelReply, ReadReply, RecalledPlace, StatusReply } from '../protocol/index.js';
+
+export interface Work {
+  readonly signal: AbortSignal;
+  readonly onProgress: ProgressListener;
+}
+
+export interface Question {
+  readonly question: string;
+  readonly now: boolean;
+  readonly maxTokens?: number;
+}
+
+export interface AskListeners {
+  readonly onRecalled: (recalled: readonly RecalledPlace[]) => void;
+  readonly onText: (text: string) => void;
+}
+
+/** `root` is the absolute path of a workspace folder. */
+export interface Backend extends Disposable {
+  status(root: string, work: Work): Promise<StatusReply>;
+  read(root: string, work: Work): Promise<ReadReply>;
+  ask(root: string, question: Question, work: Work & AskListeners): Promise<AskReply>;
+  /** Everything of the folder when `path` is missing. */
+  forget(root: string, path: string | undefined, work: Work): Promise<void>;
+  model(): Promise<ModelReply>;
+  installModel(work: Work): Promise<ModelReply>;
+}

@@ -1,0 +1,29 @@
+/** The life of one connection: initialize, the handlers, shutdown. Never touches stdout but through the connection. */
+import type { Connection, InitializeResult } from 'vscode-languageserver/node';
+import type { Log } from '../base/index.js';
+import type { ServerOptions } from '../protocol/index.js';
+import type { Backend } from './backend.js';
+import { connectionLog, registerHandlers } from './handlers.js';
+
+export type OpenBackend = (options: ServerOptions, log: Log) => Backend;
+
+/** Serves until the client says `exit` or goes away. `name` and `version` go into the handshake. */
+export function serve(
+  connection: Connection,
+  openBackend: OpenBackend,
+  about: { name: string; version: string },
+): void {
+  let options: ServerOptions = {};
+  let backend: Backend | undefined;
+  const log = connectionLog(connection);
+  connection.onInitialize((params): InitializeResult => {
+    options = (params.initializationOptions as ServerOptions | undefined) ?? {};
+    return { capabilities: {}, serverInfo: about };
+  });
+  connection.onShutdown(async () => {
+    await backend?.dispose();
+    backend = undefined;
+  });
+  registerHandlers(connection, () => (backend ??= openBackend(options, log)));
+  connection.listen();
+}
