@@ -64,6 +64,7 @@ export function forwardGraph(model: StoredModel, weightsFile: string, use: 'pref
   };
   const byKeyHead = (x: string, last: number): string => g.node('Reshape', [x, g.integers(0, keyHeads, -1, last)]);
 
+  const shapes = new AttentionShapes(g, heads, keyHeads, ids);
   let x = embedding(g, ids, model.embedding);
   let normed = '';
   let delta = '';
@@ -93,33 +94,23 @@ export function forwardGraph(model: StoredModel, weightsFile: string, use: 'pref
 
     const windowQuery = byKeyHead(rotate(query, cos, sin), headSize);
     const stateQuery = byKeyHead(rotate(query, readCos, readSin), headSize);
-    const alpha = { transB: 1, alpha: { float: 1 / Math.sqrt(headSize) } };
-    const logits = (asked: string, keys: string): string => {
-      const product = g.node('FusedMatMul', [asked, keys], alpha);
-      // [1,K,g·n,m] → [1,H,n,m]: the query heads of a key head are neighbours. A zero-sized m forbids -1 here.
-      const shape = g.node(
-        'Concat',
-        [
-          g.integers(1, heads),
-          g.node('Shape', [ids], { start: 1, end: 2 }),
-          g.node('Shape', [keys], { start: 2, end: 3 }),
-        ],
-        { axis: 0 },
-      );
-      return g.node('Reshape', [product, shape], { allowzero: 1 });
+    const logits = (asked: string, keys: string, part: Part): string => {
+      const alpha = { float: 1 / Math.sqrt(headSize) };
+      const product = g.node('FusedMatMul', [asked, keys], { transB: 1, alpha });
+      return g.node('Reshape', [product, shapes.byHead(keys, part)], { allowzero: 1 });
     };
     const all = g.node(
       'Concat',
       [
-        g.node('Add', [logits(stateQuery, stateKey), stateBias]),
-        logits(windowQuery, pastKey),
-        g.node('Add', [logits(windowQuery, blockKey), blockBias]),
-        g.node('Add', [logits(windowQuery, key), causalBias]),
+        g.node('Add', [logits(stateQuery, stateKey, 'state'), stateBias]),
+        logits(windowQuery, pastKey, 'past'),
+        g.node('Add', [logits(windowQuery, blockKey, 'block'), blockBias]),
+        g.node('Add', [logits(windowQuery, key, 'new'), causalBias]),
       ],
       { axis: -1 },
     );
     const weights = g.node('Softmax', [all], { axis: -1 });
-    const mixed = mix(g, weights, [stateValue, pastValue, blockValue, value], keyHeads, parts);
+    const mixed = mix(g, weights, [stateValue, pastValue, blockValue, value], shapes, parts);
     const perToken = g.node('Transpose', [g.node('Reshape', [mixed, g.integers(0, heads, -1, headSize)])], {
       perm: [0, 2, 1, 3],
     });
@@ -158,27 +149,64 @@ function residualNorm(
   return [out[3]!, out[0]!];
 }
 
+type Part = 'state' | 'past' | 'block' | 'new' | 'all';
+
+/** Shapes that all layers share, computed once from the first layer's tensors. Explicit, for a part may be empty. */
+class AttentionShapes {
+  private readonly known = new Map<string, string>();
+  private readonly groupedQueries: string;
+
+  constructor(
+    private readonly g: GraphBuilder,
+    private readonly heads: number,
+    private readonly keyHeads: number,
+    private readonly ids: string,
+  ) {
+    this.groupedQueries = g.node('Mul', [this.newTokens(), g.integers(heads / keyHeads)]);
+  }
+
+  /** [1,H,n,rows of x]: the query heads of a key head are neighbours, so [1,K,g·n,m] has the same order. */
+  byHead(x: string, part: Part): string {
+    return this.once(`${part}.heads`, x, size => [this.g.integers(1, this.heads), this.newTokens(), size]);
+  }
+
+  /** [1,K,g·n,rows of x]. */
+  byKeyHead(x: string, part: Part): string {
+    return this.once(`${part}.key_heads`, x, size => [this.g.integers(1, this.keyHeads), this.groupedQueries, size]);
+  }
+
+  private newTokens(): string {
+    return this.g.node('Shape', [this.ids], { start: 1, end: 2 });
+  }
+
+  private once(key: string, x: string, parts: (size: string) => string[]): string {
+    let shape = this.known.get(key);
+    if (shape === undefined) {
+      shape = this.g.node('Concat', parts(this.g.node('Shape', [x], { start: 2, end: 3 })), { axis: 0 });
+      this.known.set(key, shape);
+    }
+    return shape;
+  }
+}
+
 /**
  * weights [1,H,n,S+P+B+n] over values in four parts → [1,K,g·n,d]. For one token the weights are cut in parts (small), for
  * a chunk the values are joined (smaller than the weights).
  */
-function mix(g: GraphBuilder, weights: string, values: readonly string[], keyHeads: number, parts?: string): string {
-  const grouped = (x: string, size: string): string => {
-    const total = g.node('Shape', [size], { start: 2, end: 3 });
-    const queries = g.node('Mul', [
-      g.node('Shape', [x], { start: 2, end: 3 }),
-      g.node('Div', [g.node('Shape', [x], { start: 1, end: 2 }), g.integers(keyHeads)]),
-    ]);
-    const shape = g.node('Concat', [g.integers(1, keyHeads), queries, total], { axis: 0 });
-    return g.node('Reshape', [x, shape], { allowzero: 1 });
-  };
-  if (parts === undefined) {
-    const joined = g.node('Concat', values, { axis: 2 });
-    return g.node('MatMul', [grouped(weights, joined), joined]);
-  }
+function mix(
+  g: GraphBuilder,
+  weights: string,
+  values: readonly string[],
+  shapes: AttentionShapes,
+  parts: string | undefined,
+): string {
+  const weigh = (part: string, value: string, name: Part): string =>
+    g.node('MatMul', [g.node('Reshape', [part, shapes.byKeyHead(value, name)], { allowzero: 1 }), value]);
+  if (parts === undefined) return weigh(weights, g.node('Concat', values, { axis: 2 }), 'all');
+  const names: readonly Part[] = ['state', 'past', 'block', 'new'];
   const cut = g.manyOutputs('Split', [weights, parts], 4, { axis: -1 });
   return g.node(
     'Sum',
-    cut.map((part, i) => g.node('MatMul', [grouped(part, values[i]!), values[i]!])),
+    cut.map((part, i) => weigh(part, values[i]!, names[i]!)),
   );
 }

@@ -1,6 +1,6 @@
 /**
  * A linear layer in its three stored forms, and the nodes that apply it.
- * f32: MatMul. q8: symmetric blocks of 32. q4: blocks of 32 with a minimum: weight = scale·(q - 8) + offset, exactly what
+ * f32: [out,in]. q8: symmetric blocks of 32. q4: blocks of 32 with a minimum: weight = scale·(q - 8) + offset, exactly what
  * GGUF's Q4_1 stores (offset = minimum + 8·scale); the offsets act through the sums of the input's blocks.
  */
 import type { GraphBuilder, WeightPlace } from './graph-builder.js';
@@ -8,7 +8,7 @@ import type { GraphBuilder, WeightPlace } from './graph-builder.js';
 export const BLOCK = 32;
 
 export type StoredLinear = { readonly name: string; readonly inputs: number; readonly outputs: number } & (
-  | { readonly kind: 'f32'; readonly weight: WeightPlace; readonly layout: 'in,out' | 'out,in' }
+  | { readonly kind: 'f32'; readonly weight: WeightPlace }
   | { readonly kind: 'q8'; readonly blocks: WeightPlace; readonly scales: WeightPlace }
   | { readonly kind: 'q4'; readonly blocks: WeightPlace; readonly scales: WeightPlace; readonly offsets: WeightPlace }
 );
@@ -19,9 +19,7 @@ export type Activations = 'float32' | 'int8';
 /** x [1,n,inputs] → [1,n,outputs]. */
 export function linear(g: GraphBuilder, x: string, stored: StoredLinear, activations: Activations): string {
   if (stored.kind === 'f32') {
-    const weight = g.weight(stored.name, stored.weight);
-    if (stored.layout === 'in,out') return g.node('MatMul', [x, weight]);
-    return g.node('FusedMatMul', [x, weight], { transB: 1, alpha: { float: 1 } });
+    return g.node('FusedMatMul', [x, g.weight(stored.name, stored.weight)], { transB: 1, alpha: { float: 1 } });
   }
   const blocks = g.weight(`${stored.name}.blocks`, stored.blocks);
   const scales = g.weight(`${stored.name}.scales`, stored.scales);

@@ -1,0 +1,202 @@
+/**
+ * Checkpoint → a model folder: graphs, weights, tokenizer, manifest. The manifest is written last, so a folder with one is
+ * complete and checked. Never runs a graph itself: the caller lends a runner (the engine), so that a conversion is verified
+ * by what will run it.
+ */
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LongviewError } from '../base/index.js';
+import type { ProgressListener } from '../base/index.js';
+import type { KvmSettings, Manifest, Quantisation, RecallSettings } from '../engine/graph-contract.js';
+import { FILES, MANIFEST_FILE, MANIFEST_FORMAT } from '../engine/graph-contract.js';
+import type { Checkpoint } from './checkpoint/index.js';
+import { checkCheckpoint, openCheckpoint } from './checkpoint/index.js';
+import { oracleLogits } from './float-oracle.js';
+import { foldGraph, readGraph, scoreGraph, tokensGraph } from './graphs/fold-graph.js';
+import { forwardGraph } from './graphs/forward-graph.js';
+import { storeWeights } from './store-weights.js';
+import { WeightsFile } from './weights-file.js';
+
+/** What is known of a model beyond its checkpoint; absent parts take `defaultKvmSettings`. */
+export interface ModelEntry {
+  readonly name: string;
+  readonly origin: string;
+  readonly licence: string;
+  readonly kvm?: Partial<KvmSettings>;
+  readonly recall?: RecallSettings;
+  /** Path of the fitted recall values (query maps and five numbers a head), safetensors. */
+  readonly recallFile?: string;
+  /** Prompt of the check after writing. */
+  readonly prompt?: readonly number[];
+}
+
+/** Logits of both graphs for a prompt, float32 [n,V] each: prefill in one go, decode token by token. */
+export type GraphRunner = (
+  folder: string,
+  prompt: readonly number[],
+) => Promise<{ prefill: Float32Array; decode: Float32Array }>;
+
+export interface ConvertOptions {
+  readonly quantisation: Quantisation;
+  readonly entry: ModelEntry;
+  readonly run: GraphRunner;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ProgressListener;
+}
+
+/** Paper's chunk and window; sinks, read distance and biases of retrofit.md. */
+export const defaultKvmSettings: KvmSettings = {
+  chunk: 256,
+  windowChunks: 2,
+  sinks: 4,
+  readDistance: 1024,
+  stateBias: [
+    { tokensPerSlot: 4, bias: -1 },
+    { tokensPerSlot: 45, bias: -5 },
+  ],
+  prefix: '# file: {label}\n',
+};
+
+/**
+ * Largest allowed root mean square difference of logits from the float oracle, over the oracle's own spread. For q8 and q4
+ * it bounds the damage of rounding (weights, and int8 activations when decoding), for f32 only arithmetic noise.
+ */
+const TOLERANCE: Record<Quantisation, number> = { f32: 1e-4, q8: 0.1, q4: 0.1 };
+
+/** A prompt of common token ids for models whose entry brings none. */
+const PROMPT = [1, 5, 11, 29, 61, 97, 113, 127];
+
+/**
+ * Converts into `folder`, which should be empty; a cancelled or failed conversion leaves no manifest there.
+ * Throws `bad-format`, `unsupported`, `disk-full`, `cancelled`, and `internal` where the written model does not compute
+ * what the checkpoint does.
+ */
+export async function convertModel(source: string, folder: string, options: ConvertOptions): Promise<Manifest> {
+  const checkpoint = await openCheckpoint(source);
+  try {
+    checkCheckpoint(checkpoint);
+    await mkdir(folder, { recursive: true });
+    await checkSpace(checkpoint, folder, options.quantisation);
+    return await writeModel(checkpoint, folder, options);
+  } finally {
+    await checkpoint.close();
+  }
+}
+
+async function writeModel(checkpoint: Checkpoint, folder: string, options: ConvertOptions): Promise<Manifest> {
+  const { entry, quantisation } = options;
+  const files: { name: string; bytes: number; sha256: string }[] = [];
+  const put = async (name: string, content: Uint8Array | string): Promise<void> => {
+    const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content;
+    await writeFile(join(folder, name), bytes);
+    files.push({ name, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') });
+  };
+
+  const weights = await WeightsFile.create(join(folder, FILES.weights));
+  let stored;
+  try {
+    stored = await storeWeights(checkpoint, quantisation, weights, options);
+    files.push({ name: FILES.weights, ...(await weights.finish()) });
+  } catch (error) {
+    await weights.abandon();
+    throw error;
+  }
+  const { headSize } = stored.architecture;
+  await put(FILES.prefill, forwardGraph(stored, FILES.weights, 'prefill'));
+  await put(FILES.decode, forwardGraph(stored, FILES.weights, 'decode'));
+  await put(FILES.tokens, tokensGraph(headSize));
+  await put(FILES.fold, foldGraph(headSize, { choose: 'novelty', values: true }));
+  await put(FILES.place, foldGraph(headSize, { choose: 'given', values: true }));
+  await put(FILES.foldKeys, foldGraph(headSize, { choose: 'novelty', values: false }));
+  await put(FILES.placeKeys, foldGraph(headSize, { choose: 'given', values: false }));
+  await put(FILES.read, readGraph(headSize));
+  await put(FILES.score, scoreGraph(headSize));
+  const tokenizer = await tokenizerOf(checkpoint);
+  if (tokenizer) {
+    await put(FILES.tokenizer, JSON.stringify(tokenizer.tokenizerJson));
+    await put(FILES.tokenizerConfig, JSON.stringify(tokenizer.tokenizerConfig));
+  }
+  if (entry.recallFile !== undefined) {
+    await put(FILES.recall, await readFile(entry.recallFile));
+  }
+
+  const unverified: Omit<Manifest, 'verification' | 'fingerprint'> = {
+    format: MANIFEST_FORMAT,
+    name: entry.name,
+    origin: entry.origin,
+    licence: entry.licence,
+    quantisation,
+    architecture: stored.architecture,
+    kvm: { ...defaultKvmSettings, ...entry.kvm },
+    recall: entry.recall,
+    endTokens: checkpoint.config.eosIds,
+    files,
+  };
+  const verification = await verify(checkpoint, folder, options);
+  const fingerprint = createHash('sha256').update(JSON.stringify(unverified)).digest('hex');
+  const manifest: Manifest = { ...unverified, verification, fingerprint };
+  await writeFile(join(folder, MANIFEST_FILE), JSON.stringify(manifest, null, 1));
+  return manifest;
+}
+
+/** A checkpoint without a tokenizer (a test model) still converts; it can be run by token ids only. */
+async function tokenizerOf(checkpoint: Checkpoint): Promise<Awaited<ReturnType<Checkpoint['tokenizer']>> | undefined> {
+  try {
+    return await checkpoint.tokenizer();
+  } catch (error) {
+    if (error instanceof LongviewError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+async function verify(
+  checkpoint: Checkpoint,
+  folder: string,
+  options: ConvertOptions,
+): Promise<Manifest['verification']> {
+  const prompt = options.entry.prompt ?? PROMPT.filter(id => id < checkpoint.config.vocabulary);
+  const expected = await oracleLogits(checkpoint, prompt, options);
+  const { prefill, decode } = await options.run(folder, prompt);
+  const difference = Math.max(relativeDifference(prefill, expected), relativeDifference(decode, expected));
+  const tolerance = TOLERANCE[options.quantisation];
+  if (!(difference <= tolerance)) {
+    throw new LongviewError(
+      'internal',
+      `The converted model does not compute what its checkpoint does (difference ${difference.toPrecision(3)}, ` +
+        `allowed ${tolerance}). Nothing was installed; please report it with the model's name.`,
+    );
+  }
+  return { prompt, difference, tolerance };
+}
+
+/** Root mean square of a - b over the standard deviation of b. NaN where they can't be compared. */
+function relativeDifference(a: Float32Array, b: Float32Array): number {
+  if (a.length !== b.length) return NaN;
+  let square = 0;
+  let sum = 0;
+  let sumOfSquares = 0;
+  for (let i = 0; i < b.length; i++) {
+    square += (a[i]! - b[i]!) ** 2;
+    sum += b[i]!;
+    sumOfSquares += b[i]! ** 2;
+  }
+  const mean = sum / b.length;
+  return Math.sqrt(square / b.length / (sumOfSquares / b.length - mean * mean));
+}
+
+/** Throws `disk-full` before anything is written, where the folder's disk is too small. */
+async function checkSpace(checkpoint: Checkpoint, folder: string, quantisation: Quantisation): Promise<void> {
+  let values = 0;
+  for (const name of checkpoint.tensorNames) values += checkpoint.tensor(name).shape.reduce((a, b) => a * b, 1);
+  const bytesPerWeight = { f32: 4, q8: 1.2, q4: 0.9 }[quantisation];
+  const needed = values * bytesPerWeight + (16 << 20);
+  const { bavail, bsize } = await statfs(folder);
+  const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`;
+  if (bavail * bsize < needed) {
+    throw new LongviewError(
+      'disk-full',
+      `Not enough disk space to convert the model: ${megabytes(needed)} needed, ${megabytes(bavail * bsize)} free.`,
+    );
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Checkpoint → weights file: layers fused and put in the order that the forward graph wants, quantised row block by row
+ * block. Rotary pairs become adjacent. Never holds more than one fused layer's scales and one block of rows.
+ */
+import { throwIfCancelled } from '../base/index.js';
+import type { ProgressListener } from '../base/index.js';
+import type { Quantisation } from '../engine/graph-contract.js';
+import type { Checkpoint } from './checkpoint/index.js';
+import { rotaryFrequencies } from './checkpoint/index.js';
+import type { StoredLayer, StoredModel } from './graphs/forward-graph.js';
+import type { WeightPlace } from './graphs/graph-builder.js';
+import type { StoredLinear } from './graphs/linear.js';
+import { BLOCK } from './graphs/linear.js';
+import type { Blocks } from './quantise.js';
+import { quantise4, quantise8, takeOver } from './quantise.js';
+import type { WeightsFile } from './weights-file.js';
+
+/** Values of one row block, about. */
+const BLOCK_VALUES = 1 << 22;
+
+export interface StoreOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ProgressListener;
+}
+
+/** Order of rows within a head: identity, or half-split pairs (i, i + d/2) made adjacent (2i, 2i + 1). */
+type RowOrder = 'as is' | 'make pairs adjacent';
+
+interface Part {
+  readonly tensor: string;
+  readonly rows: number;
+  readonly order: RowOrder;
+}
+
+export async function storeWeights(
+  checkpoint: Checkpoint,
+  quantisation: Quantisation,
+  file: WeightsFile,
+  options: StoreOptions = {},
+): Promise<StoredModel> {
+  const { config } = checkpoint;
+  const { layers, width, heads, keyHeads, headSize, ffnWidth, vocabulary } = config;
+  const writer = new LinearWriter(checkpoint, file, headSize);
+  const rotary: RowOrder = checkpoint.rotaryPairs === 'half' ? 'make pairs adjacent' : 'as is';
+  const step = (done: number): void => {
+    throwIfCancelled(options.signal);
+    options.onProgress?.({ task: 'Converting the model', done, total: layers + 1, unit: 'steps' });
+  };
+
+  step(0);
+  const tableKind = quantisation === 'f32' ? 'f32' : 'q8';
+  const embedding = await writer.linear('embedding', width, tableKind, [part('model.embed_tokens.weight', vocabulary)]);
+  const head = config.tiedHead
+    ? embedding
+    : await writer.linear('head', width, tableKind, [part('lm_head.weight', vocabulary)]);
+
+  const stored: StoredLayer[] = [];
+  for (let i = 0; i < layers; i++) {
+    step(i + 1);
+    const name = (rest: string): string => `model.layers.${i}.${rest}`;
+    const projections = (kind: 'weight' | 'bias'): Part[] => [
+      part(name(`self_attn.q_proj.${kind}`), heads * headSize, rotary),
+      part(name(`self_attn.k_proj.${kind}`), keyHeads * headSize, rotary),
+      part(name(`self_attn.v_proj.${kind}`), keyHeads * headSize),
+    ];
+    stored.push({
+      attentionNorm: await writer.vector([part(name('input_layernorm.weight'), width)]),
+      qkv: await writer.linear(`layer.${i}.qkv`, width, quantisation, projections('weight')),
+      qkvBias: config.qkvBias ? await writer.vector(projections('bias')) : undefined,
+      queryNorm: config.qkNorm
+        ? await writer.vector([part(name('self_attn.q_norm.weight'), headSize, rotary)])
+        : undefined,
+      keyNorm: config.qkNorm
+        ? await writer.vector([part(name('self_attn.k_norm.weight'), headSize, rotary)])
+        : undefined,
+      output: await writer.linear(`layer.${i}.output`, heads * headSize, quantisation, [
+        part(name('self_attn.o_proj.weight'), width),
+      ]),
+      mlpNorm: await writer.vector([part(name('post_attention_layernorm.weight'), width)]),
+      gateUp: await writer.linear(`layer.${i}.gate_up`, width, quantisation, [
+        part(name('mlp.gate_proj.weight'), ffnWidth),
+        part(name('mlp.up_proj.weight'), ffnWidth),
+      ]),
+      down: await writer.linear(`layer.${i}.down`, ffnWidth, quantisation, [part(name('mlp.down_proj.weight'), width)]),
+    });
+  }
+  const finalNorm = await writer.vector([part('model.norm.weight', width)]);
+  const frequencies = [...rotaryFrequencies(config)];
+  const architecture = { family: config.family, layers, width, heads, keyHeads, headSize, vocabulary, frequencies };
+  return { architecture, normEpsilon: config.normEpsilon, embedding, layers: stored, finalNorm, head };
+}
+
+function part(tensor: string, rows: number, order: RowOrder = 'as is'): Part {
+  return { tensor, rows, order };
+}
+
+class LinearWriter {
+  constructor(
+    private readonly checkpoint: Checkpoint,
+    private readonly file: WeightsFile,
+    private readonly headSize: number,
+  ) {}
+
+  /** Biases and gains, one after another. */
+  async vector(parts: readonly Part[]): Promise<WeightPlace> {
+    const values: Float32Array[] = [];
+    for (const { tensor, order } of parts)
+      values.push(this.reorder(await this.checkpoint.readFloat32(tensor), 1, order));
+    return this.file.write([parts.reduce((sum, { rows }) => sum + rows, 0)], values);
+  }
+
+  async linear(name: string, inputs: number, kind: Quantisation, parts: readonly Part[]): Promise<StoredLinear> {
+    const outputs = parts.reduce((sum, { rows }) => sum + rows, 0);
+    const shape = { name, inputs, outputs };
+    if (kind === 'f32' || inputs % BLOCK !== 0) {
+      return { ...shape, kind: 'f32', weight: await this.file.write([outputs, inputs], this.floatRows(parts, inputs)) };
+    }
+    const perRow = inputs / BLOCK;
+    const scales = new Float32Array(outputs * perRow);
+    const offsets = new Float32Array(kind === 'q4' ? outputs * perRow : 0);
+    const blockBytes = kind === 'q8' ? BLOCK : BLOCK / 2;
+    const packed = this.packedRows(parts, inputs, kind, (row, blocks) => {
+      scales.set(blocks.scales, row * perRow);
+      if (!blocks.offsets) return;
+      // [inputs/32, outputs]: the right side of a MatMul with the input's block sums.
+      for (let i = 0; i < blocks.offsets.length; i++) {
+        offsets[(i % perRow) * outputs + row + Math.floor(i / perRow)] = blocks.offsets[i]!;
+      }
+    });
+    const blocks = await this.file.write([outputs, perRow, blockBytes], packed);
+    const scalePlace = await this.file.write([outputs * perRow], [scales]);
+    if (kind === 'q8') return { ...shape, kind, blocks, scales: scalePlace };
+    const offsetPlace = await this.file.write([perRow, outputs], [offsets]);
+    return { ...shape, kind, blocks, scales: scalePlace, offsets: offsetPlace };
+  }
+
+  private async *floatRows(parts: readonly Part[], inputs: number): AsyncGenerator<Float32Array> {
+    for (const { tensor, rows, order } of parts) {
+      for (const [start, count] of this.rowBlocks(rows, inputs)) {
+        yield this.reorder(await this.checkpoint.readFloat32(tensor, start, count), inputs, order);
+      }
+    }
+  }
+
+  private async *packedRows(
+    parts: readonly Part[],
+    inputs: number,
+    kind: 'q8' | 'q4',
+    keep: (firstRow: number, blocks: Blocks) => void,
+  ): AsyncGenerator<Uint8Array> {
+    let row = 0;
+    for (const { tensor, rows, order } of parts) {
+      for (const [start, count] of this.rowBlocks(rows, inputs)) {
+        const stored = order === 'as is' ? await this.checkpoint.readBlocks(tensor, start, count) : undefined;
+        const blocks =
+          (stored && takeOver(stored, kind)) ??
+          (kind === 'q8' ? quantise8 : quantise4)(
+            this.reorder(await this.checkpoint.readFloat32(tensor, start, count), inputs, order),
+          );
+        keep(row, blocks);
+        row += count;
+        yield blocks.blocks;
+      }
+    }
+  }
+
+  /** Whole heads, so that rows can be reordered within a block. */
+  private *rowBlocks(rows: number, inputs: number): Generator<[start: number, count: number]> {
+    const step = Math.max(1, Math.floor(BLOCK_VALUES / inputs / this.headSize)) * this.headSize;
+    for (let start = 0; start < rows; start += step) yield [start, Math.min(step, rows - start)];
+  }
+
+  /** values [rows,inputs]. */
+  private reorder(values: Float32Array, inputs: number, order: RowOrder): Float32Array {
+    if (order === 'as is') return values;
+    const half = this.headSize / 2;
+    const result = new Float32Array(values.length);
+    for (let row = 0; row < values.length / inputs; row++) {
+      const inHead = row % this.headSize;
+      const from = row - inHead + (inHead % 2 === 0 ? inHead / 2 : half + (inHead - 1) / 2);
+      result.set(values.subarray(from * inputs, (from + 1) * inputs), row * inputs);
+    }
+    return result;
+  }
+}
