@@ -37,7 +37,7 @@
 import { createHash } from 'node:crypto';
 import { failed, ok } from '../../base/index.js';
 import type { Result } from '../../base/index.js';
-import type { PackedSlots, RecallSlots } from '../../engine/slots.js';
+import type { PackedSlots, RecallSlots } from '../../engine/index.js';
 import { FRAME_HEADER_BYTES, FrameKind, emptyFrame, seal, unframe } from './frame.js';
 import type { Provenance } from './provenance.js';
 

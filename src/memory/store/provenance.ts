@@ -4,7 +4,7 @@
  *
  * Shapes: K recall key heads, S recall slots, T tokens, P pairs.
  */
-import type { Reading } from '../../engine/slots.js';
+import type { Reading } from '../../engine/index.js';
 
 /** Compressed rows: the pairs of slot s of head k lie at `slotStart[k*(S+1)+s]` up to `slotStart[k*(S+1)+s+1]`. */
 export interface Provenance {
