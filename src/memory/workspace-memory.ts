@@ -2,7 +2,7 @@
  * What the product can ask of a workspace's memory. The implementation is `openWorkspaceMemory` (open.ts).
  * Never writes answers: `assist` does that with what it finds here.
  */
-import type { Disposable, ProgressListener } from '../base/index.js';
+import type { Disposable, ProgressListener, Result } from '../base/index.js';
 import type { PackedSlots } from '../engine/index.js';
 
 /** The contract of `--json` (product.md): counts of files by ledger state; `total` includes the skipped. */
@@ -71,6 +71,8 @@ export interface WorkspaceMemory extends Disposable {
   gist(path: string): PackedSlots | undefined;
   /** Hash of the file's bytes as read, or undefined when it was not read. */
   hashOf(path: string): string | undefined;
+  /** Exact text of a file that was read, from disk again, if its bytes are still the ones read; else why not. */
+  source(path: string): Promise<Result<string>>;
   /** Drops a file's memory and recomposes. A path that is not in the memory is a `not-found` error. */
   forget(path: string, options?: WorkOptions): Promise<void>;
   /** Drops everything of this workspace. */

@@ -1,0 +1,151 @@
+/**
+ * A question about a folder, answered: read what is unread, recall places, let the model write over them, check what it
+ * cites. What was recalled is reported before the first word. Never trusts the model's text: it is data to be checked.
+ */
+import { LongviewError, throwIfCancelled, type ProgressListener } from '../base/index.js';
+import type { Engine, GenerateResult } from '../engine/index.js';
+import { questionTerms, termsOf, type Coverage, type RecalledSpan, type WorkspaceMemory } from '../memory/index.js';
+import { checkCitations, placeOf, type Citation } from './citations.js';
+import { coverageLine } from './coverage.js';
+import { promptOf } from './prompt.js';
+import { withoutLoops } from './loops.js';
+
+export interface AskRequest {
+  readonly memory: WorkspaceMemory;
+  readonly engine: Engine;
+  readonly question: string;
+  /** Tokens written at most; default 200. */
+  readonly maxTokens?: number;
+  /** Answer from what is in the memory, without looking for changes first. */
+  readonly now?: boolean;
+  /** Places recalled; default 6. */
+  readonly places?: number;
+  /** Tokens of the prompt at most; default 900. */
+  readonly promptTokens?: number;
+  /** Files whose gists are paged in beside the workspace state; default 2. */
+  readonly gists?: number;
+}
+
+export interface AskOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ProgressListener;
+  /** Called once, before any text. */
+  readonly onRecalled?: (spans: readonly RecalledSpan[]) => void;
+  /** Text as the model writes it, not checked yet; `AskResult.answer` is what to keep. */
+  readonly onText?: (text: string) => void;
+}
+
+/** The contract of `longview ask --json`. Milliseconds from the call. */
+export interface AskResult {
+  readonly answer: string;
+  readonly recalled: readonly { path: string; startLine: number; endLine: number; score: number }[];
+  readonly citations: readonly Citation[];
+  readonly coverage: Coverage;
+  readonly timing: {
+    /** Time and tokens of reading files into the memory in this call. */
+    readonly readMs: number;
+    readonly readTokens: number;
+    /** To the first text of the answer, reading included. */
+    readonly firstTokenMs: number;
+    readonly totalMs: number;
+    readonly promptTokens: number;
+    readonly writtenTokens: number;
+  };
+  readonly model: string;
+  readonly provider: string;
+}
+
+export async function ask(request: AskRequest, options: AskOptions = {}): Promise<AskResult> {
+  const { memory, engine } = request;
+  const { signal, onProgress } = options;
+  const question = request.question.trim();
+  if (question === '') throw new LongviewError('usage', 'The question is empty: write what you want to know.');
+  const start = performance.now();
+  const report = request.now ? undefined : await memory.refresh({ signal, onProgress });
+  const spans = await memory.recall(question, { limit: request.places ?? 6, signal, onProgress });
+  throwIfCancelled(signal);
+  options.onRecalled?.(spans);
+
+  let firstTokenMs = 0;
+  const onText = (text: string): void => {
+    firstTokenMs ||= performance.now() - start;
+    options.onText?.(text);
+  };
+  const written = spans.length > 0 ? await write(request, question, spans, { signal, onText }) : undefined;
+  const coverage = memory.coverage();
+  const answer = [written?.text ?? nothingFound(coverage), coverageLine(coverage)].join('\n\n');
+  const totalMs = performance.now() - start;
+  return {
+    answer,
+    recalled: spans.map(({ path, startLine, endLine, score }) => ({ path, startLine, endLine, score })),
+    citations: written?.citations ?? [],
+    coverage,
+    timing: {
+      readMs: Math.round(report?.readMs ?? 0),
+      readTokens: report?.tokensRead ?? 0,
+      firstTokenMs: Math.round(firstTokenMs || totalMs),
+      totalMs: Math.round(totalMs),
+      promptTokens: written?.result.promptTokens ?? 0,
+      writtenTokens: written?.result.writtenTokens ?? 0,
+    },
+    model: engine.model.name,
+    provider: engine.model.provider.name,
+  };
+}
+
+async function write(
+  request: AskRequest,
+  question: string,
+  spans: readonly RecalledSpan[],
+  { signal, onText }: { signal: AbortSignal | undefined; onText: (text: string) => void },
+): Promise<{ text: string; citations: readonly Citation[]; result: GenerateResult }> {
+  const { memory, engine } = request;
+  const best = [...new Set(spans.map(span => span.path))].slice(0, request.gists ?? 2);
+  const states = await memory.states(best, { signal });
+  const budget = request.promptTokens ?? 900;
+  const { messages, places } = await promptOf({
+    question,
+    spans,
+    budget,
+    countTokens: text => engine.countTokens(text),
+  });
+  const result = await engine.generate(
+    {
+      messages,
+      states,
+      maxTokens: request.maxTokens ?? 200,
+      temperature: 0,
+      repetitionPenalty: 1.1,
+      stop: ['\nQuestion:', '\n[1] ', '<|im_start|>'],
+    },
+    { signal, onText },
+  );
+  if (result.stopReason === 'cancelled') throw new LongviewError('cancelled', 'Cancelled.');
+  const { text, citations } = await checkCitations(withoutLoops(result.text).trim(), places, memory);
+  const parts = [text === '' ? 'The model wrote nothing.' : text];
+  if (!citations.some(citation => citation.ok)) {
+    parts.push(
+      `The answer names no place that holds. Places recalled: ${places.slice(0, 3).map(quotedPlace).join(', ')}`,
+    );
+  }
+  if (!namesTheQuestion(question, spans)) {
+    parts.push('No word of the question stands in the places recalled, so they may not answer it.');
+  }
+  return { text: parts.join('\n\n'), citations, result };
+}
+
+function quotedPlace(place: Parameters<typeof placeOf>[0]): string {
+  return `\`${placeOf(place)}\``;
+}
+
+function namesTheQuestion(question: string, spans: readonly RecalledSpan[]): boolean {
+  const asked = questionTerms(question);
+  const there = new Set(spans.flatMap(span => termsOf(`${span.path} ${span.text}`)));
+  return asked.length === 0 || asked.some(term => there.has(term));
+}
+
+function nothingFound(coverage: Coverage): string {
+  return coverage.read === 0
+    ? 'Nothing was found: no file of this folder has been read yet.'
+    : 'Nothing was found for this question in the files that were read.';
+}

@@ -1,0 +1,89 @@
+/**
+ * Brings the ledger up to date with what is on disk, without the engine: new files wait, changed ones are stale, what is
+ * gone leaves. A file whose time changed but whose bytes did not only gets its row refreshed.
+ */
+import { throwIfCancelled, type ProgressListener } from '../base/index.js';
+import type { SeenFile, SourceFiles } from './source-files.js';
+import type { LedgerRow, Store, StoreWriter } from './store/index.js';
+
+/** Name of the blob that holds the workspace state; a file that leaves takes the state with it, to be composed again. */
+export const STATE_BLOB = 'state';
+/** Reasons that may pass by themselves, so that the file is tried again. */
+export const PASSING_REASONS: ReadonlySet<string> = new Set([
+  'unreadable',
+  'changed while it was read',
+  'not readable by the model',
+]);
+
+export interface ScanParts {
+  readonly store: Store;
+  readonly files: SourceFiles;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ProgressListener;
+}
+
+export interface ScanResult {
+  /** Paths to read, in reading order. */
+  readonly waiting: readonly string[];
+  /** Files that had a memory and are gone. */
+  readonly gone: number;
+}
+
+export async function scanLedger({ store, files, signal, onProgress }: ScanParts): Promise<ScanResult> {
+  const before = new Map(store.ledger.all().map(row => [row.path, row]));
+  const changes: ((write: StoreWriter) => void)[] = [];
+  const waiting: string[] = [];
+  let seen = 0;
+  let gone = 0;
+  const leave = (row: LedgerRow): void => {
+    if (row.memoryKey === undefined) return;
+    gone++;
+    changes.push(write => write.deleteBlob(STATE_BLOB));
+  };
+  for await (const file of files.walk(signal)) {
+    throwIfCancelled(signal);
+    onProgress?.({ task: 'Looking for changes', done: ++seen, unit: 'files', item: file.path });
+    const old = before.get(file.path);
+    before.delete(file.path);
+    const row = await nextRow(file, old, store, files);
+    if (row.state === 'waiting' || row.state === 'stale') waiting.push(row.path);
+    if (old && row.memoryKey === undefined) leave(old);
+    if (!old || !sameRow(old, row)) changes.push(write => write.putRow(row));
+  }
+  throwIfCancelled(signal);
+  for (const row of before.values()) {
+    leave(row);
+    changes.push(write => write.deleteRow(row.path));
+  }
+  for (let at = 0; at < changes.length; at += 5000) {
+    await store.batch(write => changes.slice(at, at + 5000).forEach(change => change(write)));
+  }
+  return { waiting, gone };
+}
+
+async function nextRow(
+  file: SeenFile,
+  old: LedgerRow | undefined,
+  store: Store,
+  files: SourceFiles,
+): Promise<LedgerRow> {
+  const { path, size, mtimeMs } = file;
+  const fresh: LedgerRow = { path, size, mtimeMs, contentHash: '', state: 'waiting' };
+  if (file.skipped !== undefined) return { ...fresh, state: 'skipped', reason: file.skipped };
+  if (!old) return fresh;
+  const untouched = old.size === size && old.mtimeMs === mtimeMs;
+  if (old.memoryKey === undefined || !store.hasMemory(old.memoryKey)) {
+    const stays = old.state === 'skipped' && untouched && !PASSING_REASONS.has(old.reason ?? '');
+    return stays ? old : fresh;
+  }
+  if (untouched) return old;
+  const source = await files.read(path);
+  if (source.ok && source.value.contentHash === old.contentHash) {
+    return { ...old, size, mtimeMs, state: old.state === 'coarse' ? 'coarse' : 'read', reason: undefined };
+  }
+  return { ...old, size, mtimeMs, state: 'stale', reason: source.ok ? undefined : source.reason };
+}
+
+function sameRow(a: LedgerRow, b: LedgerRow): boolean {
+  return JSON.stringify(a) === JSON.stringify({ ...b });
+}

@@ -1,0 +1,32 @@
+/** Settings of a workspace's memory, and which of them a file memory depends on. Never reads configuration files. */
+
+export interface MemorySettings {
+  /** Tokens merged into one recall slot. */
+  readonly tokensPerRecallSlot: number;
+  /** Slots of the workspace state at most. */
+  readonly stateBudget: number;
+  /** Larger files are skipped. */
+  readonly maxFileBytes: number;
+  /** Weight of the words' score beside the attention's, both in standard deviations; 0 leaves words out. */
+  readonly lexicalWeight: number;
+  /** Bytes kept of memories that no file stands on at the moment (another branch, undo). */
+  readonly keepBytes: number;
+}
+
+export const DEFAULT_SETTINGS: MemorySettings = {
+  tokensPerRecallSlot: 4,
+  stateBudget: 2048,
+  maxFileBytes: 50_000_000,
+  lexicalWeight: 0.5,
+  keepBytes: 512_000_000,
+};
+
+/** The settings that change what reading a file gives, in canonical form: part of every memory's key. */
+export function readingSettings(settings: MemorySettings): string {
+  return `recall=${settings.tokensPerRecallSlot}`;
+}
+
+/** Slots of the workspace state for that many tokens in all. */
+export function stateSlots(tokens: number, settings: MemorySettings): number {
+  return Math.min(settings.stateBudget, Math.floor(16 * Math.sqrt(tokens)));
+}

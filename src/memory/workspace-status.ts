@@ -1,0 +1,35 @@
+/** Figures about a workspace's memory, from the ledger and the store alone. Never starts the engine and never reads files. */
+import type { LedgerRow, Store } from './store/index.js';
+import type { Coverage, WorkspaceStatus } from './workspace-memory.js';
+
+export function coverageOf(rows: readonly LedgerRow[]): Coverage {
+  const count = { total: rows.length, read: 0, stale: 0, waiting: 0, coarse: 0, skipped: 0 };
+  for (const { state } of rows) count[state === 'reading' ? 'waiting' : state]++;
+  return count;
+}
+
+export function statusOf(
+  rows: readonly LedgerRow[],
+  store: Store,
+  state: { slots: number; bytes: number } | undefined,
+  storeBytes: number,
+): WorkspaceStatus {
+  const remembered = rows.filter(row => row.memoryKey !== undefined);
+  const slots = remembered.reduce((sum, row) => sum + (row.slots ?? 0), 0);
+  return {
+    coverage: coverageOf(rows),
+    tokens: remembered.reduce((sum, row) => sum + (row.tokens ?? 0), 0),
+    state: { slots: state?.slots ?? 0, bytes: state?.bytes ?? 0 },
+    recall: { slots, bytes: slots * bytesOfRecallSlot(remembered, store) },
+    store: { path: store.folder, bytes: storeBytes },
+  };
+}
+
+/** Bytes of one slot of all recall heads: int8 key, scale and count of each. All memories of a model agree. */
+function bytesOfRecallSlot(rows: readonly LedgerRow[], store: Store): number {
+  for (const { memoryKey } of rows) {
+    const memory = store.getMemory(memoryKey ?? '');
+    if (memory?.ok) return memory.value.recall.heads * (memory.value.recall.headSize + 8);
+  }
+  return 0;
+}

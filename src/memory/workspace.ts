@@ -1,0 +1,324 @@
+/**
+ * The memory of one workspace: the ledger, the file memories, recall and the workspace state behind one interface.
+ * Calls that change the ledger run one at a time, and only one process reads at a time. What needs no model (ledger,
+ * status, forgetting) never starts the engine.
+ */
+import { statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+import { LongviewError, failed, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
+import type { Engine, PackedSlots } from '../engine/index.js';
+import type { LazyEngine } from './lazy-engine.js';
+import { STATE_BLOB, scanLedger } from './ledger-scan.js';
+import { memoryKeyOf, readFiles, type ReadCounts } from './read-files.js';
+import { RecallIndex } from './recall-index.js';
+import { recallSpans } from './recall.js';
+import type { MemorySettings } from './settings.js';
+import type { SourceFiles } from './source-files.js';
+import type { LedgerRow, ReaderLease, Store } from './store/index.js';
+import { TextCache } from './text-cache.js';
+import type {
+  Coverage,
+  FileStatus,
+  ReadReport,
+  RecalledSpan,
+  WorkOptions,
+  WorkspaceMemory,
+  WorkspaceStatus,
+} from './workspace-memory.js';
+import { StateKeeper } from './workspace-state.js';
+import { coverageOf, statusOf } from './workspace-status.js';
+
+export interface WorkspaceParts {
+  readonly root: string;
+  readonly store: Store;
+  readonly files: SourceFiles;
+  readonly engine: LazyEngine;
+  /** Fingerprint of the model, when it is known without starting the engine. */
+  readonly model: string | undefined;
+  readonly settings: MemorySettings;
+  readonly log: Log;
+  /** Milliseconds between tries to become the reader. */
+  readonly leaseRetry: number;
+}
+
+/** Times that files whose memory turned out bad are read again in one run. */
+const MOST_REPAIRS = 2;
+
+export class Workspace implements WorkspaceMemory {
+  readonly root: string;
+  private readonly store: Store;
+  private readonly index: RecallIndex;
+  private readonly state: StateKeeper;
+  private readonly cache = new TextCache();
+  private readonly closing = new AbortController();
+  private last: Promise<unknown> = Promise.resolve();
+  private reading: string | undefined;
+
+  /** Use `openWorkspaceMemory`. */
+  constructor(private readonly parts: WorkspaceParts) {
+    this.root = parts.root;
+    this.store = parts.store;
+    this.index = new RecallIndex(parts.store);
+    this.state = new StateKeeper(parts.store, parts.settings, parts.log);
+  }
+
+  scan(options: WorkOptions = {}): Promise<Coverage> {
+    return this.alone(options, async work => {
+      // Another process that reads keeps the ledger up to date itself.
+      const lease = await this.store.tryBecomeReader();
+      if ('heldBy' in lease) return this.coverage();
+      try {
+        await scanLedger({ ...work, store: this.store, files: this.parts.files });
+        return this.coverage();
+      } finally {
+        await lease.dispose();
+      }
+    });
+  }
+
+  refresh(options: WorkOptions = {}): Promise<ReadReport> {
+    return this.alone(options, async work => {
+      const start = performance.now();
+      const counts: ReadCounts & { gone: number } = { read: 0, failed: 0, tokens: 0, gone: 0 };
+      for (;;) {
+        const lease = await this.becomeReader(work);
+        try {
+          await this.readAll({ ...work, signal: AbortSignal.any([work.signal, lease.lost]) }, counts);
+          break;
+        } catch (error) {
+          // After a long sleep of the machine another process may have taken over: wait for it and look again.
+          if (!lease.lost.aborted || work.signal.aborted) throw error;
+        } finally {
+          await lease.dispose();
+        }
+      }
+      return {
+        filesRead: counts.read,
+        filesForgotten: counts.gone,
+        filesFailed: counts.failed,
+        tokensRead: counts.tokens,
+        readMs: performance.now() - start,
+      };
+    });
+  }
+
+  coverage(): Coverage {
+    return coverageOf(this.store.ledger.all());
+  }
+
+  status(): WorkspaceStatus {
+    return statusOf(this.store.ledger.all(), this.store, this.state.stored(), dataBytes(this.store.folder));
+  }
+
+  files(): FileStatus[] {
+    return this.store.ledger.all().map(({ path, state, reason, tokens }) => ({
+      path,
+      state: path === this.reading ? 'reading' : state === 'reading' ? 'waiting' : state,
+      ...(reason === undefined ? {} : { reason }),
+      tokens: tokens ?? 0,
+    }));
+  }
+
+  async recall(question: string, options: WorkOptions & { readonly limit: number }): Promise<RecalledSpan[]> {
+    throwIfCancelled(options.signal);
+    const rows = this.readRows();
+    await this.setAside(this.index.sync(rows));
+    if (rows.length === 0) return [];
+    const changed = new Set<string>();
+    const spans = await recallSpans(question, options.limit, {
+      engine: await this.parts.engine.get(),
+      index: this.index,
+      cache: this.cache,
+      lexicalWeight: this.parts.settings.lexicalWeight,
+      read: path => this.parts.files.read(path, options.signal),
+      onChanged: path => changed.add(path),
+      signal: options.signal,
+    });
+    throwIfCancelled(options.signal);
+    await this.markStale(changed);
+    return spans;
+  }
+
+  async states(paths: readonly string[], options: WorkOptions = {}): Promise<string[]> {
+    const rows = this.readRows();
+    const engine = await this.parts.engine.get();
+    if (!this.state.stored()) {
+      const started = (): Promise<Engine> => Promise.resolve(engine);
+      await this.setAside(await this.state.bringUpToDate(rows, started, engine.model.fingerprint, options));
+    }
+    const keys = new Map(rows.map(row => [row.path, row.memoryKey]));
+    return this.state.putInto(
+      engine,
+      paths.flatMap(path => keys.get(path) ?? []),
+    );
+  }
+
+  gist(path: string): PackedSlots | undefined {
+    const key = this.store.ledger.get(path)?.memoryKey;
+    const memory = key === undefined ? undefined : this.store.getMemory(key);
+    return memory?.ok ? memory.value.gist : undefined;
+  }
+
+  hashOf(path: string): string | undefined {
+    const row = this.store.ledger.get(path);
+    return row?.memoryKey === undefined ? undefined : row.contentHash;
+  }
+
+  async source(path: string): Promise<Result<string>> {
+    const hash = this.hashOf(path);
+    if (hash === undefined) return failed('file was not read');
+    const source = await this.parts.files.read(path);
+    if (!source.ok) return source;
+    if (source.value.contentHash !== hash) return failed('file changed since it was read');
+    return ok(source.value.text);
+  }
+
+  forget(path: string, options: WorkOptions = {}): Promise<void> {
+    return this.alone(options, async work => {
+      let gone = await this.store.forget(path);
+      if (gone.rows + gone.memories === 0 && !path.endsWith('/')) gone = await this.store.forget(`${path}/`);
+      if (gone.rows + gone.memories === 0) {
+        throw new LongviewError('not-found', `${path} is not in the memory: see the paths in the list of files.`);
+      }
+      await this.dropState();
+      const engine = this.parts.engine.started;
+      if (!engine) return;
+      await this.index.push(engine);
+      await this.state.release(engine);
+      const started = (): Promise<Engine> => Promise.resolve(engine);
+      await this.setAside(await this.state.bringUpToDate(this.readRows(), started, engine.model.fingerprint, work));
+    });
+  }
+
+  forgetAll(): Promise<void> {
+    return this.alone({}, async () => {
+      const rows = this.store.ledger.all();
+      const memories = this.store.listKeys();
+      await this.store.batch(write => {
+        for (const row of rows) write.deleteRow(row.path);
+        for (const { key } of memories) write.deleteMemory(key);
+      });
+      await this.dropState();
+      const engine = this.parts.engine.started;
+      if (!engine) return;
+      await this.index.push(engine);
+      await this.state.release(engine);
+    });
+  }
+
+  async dispose(): Promise<void> {
+    this.closing.abort();
+    await this.last;
+    await this.store.dispose();
+  }
+
+  /** Runs after the calls before it, with a signal that the memory's end aborts too. */
+  private alone<T>(
+    options: WorkOptions,
+    work: (options: WorkOptions & { signal: AbortSignal }) => Promise<T>,
+  ): Promise<T> {
+    const signal = AbortSignal.any([this.closing.signal, ...(options.signal ? [options.signal] : [])]);
+    const run = this.last.then(() => {
+      throwIfCancelled(signal);
+      return work({ ...options, signal });
+    });
+    this.last = run.catch(() => undefined);
+    return run;
+  }
+
+  private async becomeReader({ signal, onProgress }: WorkOptions & { signal: AbortSignal }): Promise<ReaderLease> {
+    for (;;) {
+      const lease = await this.store.tryBecomeReader();
+      if (!('heldBy' in lease)) return lease;
+      onProgress?.({ task: 'Another Longview is reading this folder', done: 0, unit: 'files' });
+      await sleep(this.parts.leaseRetry, undefined, { signal }).catch(() => undefined);
+      throwIfCancelled(signal);
+    }
+  }
+
+  private async readAll(
+    work: WorkOptions & { signal: AbortSignal },
+    counts: ReadCounts & { gone: number },
+  ): Promise<void> {
+    const { files, settings, log } = this.parts;
+    const engine = (): Promise<Engine> => this.parts.engine.get();
+    const { waiting, gone } = await scanLedger({ ...work, store: this.store, files });
+    counts.gone += gone;
+    const model = this.parts.model ?? (await engine()).model.fingerprint;
+    await this.setAside([
+      ...this.readRows().filter(row => row.memoryKey !== memoryKeyOf(row.path, row.contentHash, model, settings)),
+      ...this.index.sync(this.readRows()),
+    ]);
+    let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))];
+    for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
+      if (paths.length > 0) {
+        const onFile = (path: string | undefined): void => void (this.reading = path);
+        const read = await readFiles(paths, {
+          ...work,
+          store: this.store,
+          files,
+          engine,
+          model,
+          settings,
+          log,
+          onFile,
+        });
+        counts.read += read.read;
+        counts.failed += read.failed;
+        counts.tokens += read.tokens;
+      }
+      const bad = await this.state.bringUpToDate(this.readRows(), engine, model, work);
+      await this.setAside(bad);
+      if (bad.length === 0) break;
+      paths = bad.map(row => row.path);
+    }
+    if (counts.read + gone > 0) await this.store.collectGarbage({ keepBytes: settings.keepBytes });
+  }
+
+  private readRows(): LedgerRow[] {
+    return this.store.ledger.all().filter(row => row.state === 'read' && row.memoryKey !== undefined);
+  }
+
+  private waitingPaths(): string[] {
+    return this.store.ledger
+      .all()
+      .filter(row => row.state === 'waiting' || row.state === 'reading')
+      .map(row => row.path);
+  }
+
+  /** Makes files wait whose memory cannot be used: damaged, or of another model. */
+  private async setAside(rows: readonly LedgerRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    for (const { path, memoryKey } of rows) {
+      if (memoryKey !== undefined && this.store.hasMemory(memoryKey)) {
+        this.parts.log('info', `The memory of ${path} is not usable as it is; the file is read again.`);
+      }
+    }
+    await this.store.batch(write => {
+      for (const { path, size, mtimeMs } of rows) {
+        write.putRow({ path, size, mtimeMs, contentHash: '', state: 'waiting' });
+      }
+      write.deleteBlob(STATE_BLOB);
+    });
+  }
+
+  private async markStale(paths: ReadonlySet<string>): Promise<void> {
+    if (paths.size === 0) return;
+    await this.store.batch(write => {
+      for (const path of paths) {
+        const row = this.store.ledger.get(path);
+        if (row?.state === 'read') write.putRow({ ...row, state: 'stale' });
+      }
+    });
+  }
+
+  private async dropState(): Promise<void> {
+    await this.store.batch(write => write.deleteBlob(STATE_BLOB));
+    this.index.sync(this.readRows());
+  }
+}
+
+function dataBytes(folder: string): number {
+  return statSync(join(folder, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
+}
