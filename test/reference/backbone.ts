@@ -33,7 +33,7 @@ export class BackboneOracle {
   ) {
     checkBackboneConfig(config);
     const layers = Array.from({ length: config.num_hidden_layers }, (_, layer) => layer);
-    this.#layers = layers.map(layer => name => this.#weight(`transformer.h.${layer}.${name}`));
+    this.#layers = layers.map(layer => layerWeights(weights, `transformer.h.${layer}.`));
     this.#feedForwardShifts = this.#layers.map(w => new TokenShift(w('mlp.x_k'), 'zero'));
     this.mixers = layers.map(layer => {
       const w = this.#layers[layer]!;
@@ -105,7 +105,18 @@ export class BackboneOracle {
   #feedForward(layer: number, x: Vec): Vec {
     const w = this.#layers[layer]!;
     const shifted = this.#feedForwardShifts[layer]!.next(x);
-    const hidden = mapped(linear(w('mlp.c_fc.weight'), shifted), h => Math.max(h, 0) ** 2);
+    const hidden = mapped(linear(w('mlp.c_fc.weight'), shifted), h => (h > 0 ? h * h : 0));
     return linear(w('mlp.c_proj.weight'), hidden);
   }
+}
+
+/** The weights whose names begin with `prefix`, by the rest of the name. */
+function layerWeights(weights: ReadonlyMap<string, Float32Array>, prefix: string): LayerWeights {
+  const own = [...weights].filter(([name]) => name.startsWith(prefix));
+  const byRest = new Map(own.map(([name, values]) => [name.slice(prefix.length), values]));
+  return name => {
+    const found = byRest.get(name);
+    if (!found) throw new Error(`backbone oracle: the weights have no tensor ${prefix}${name}`);
+    return found;
+  };
 }

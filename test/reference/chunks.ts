@@ -14,7 +14,7 @@ export function windowStart(tokens: number, chunk: number, windowChunks: number)
  */
 export function pieces(from: number, count: number, chunk: number): [number, number][] {
   const cuts: [number, number][] = [];
-  for (let begin = from; begin < from + count; ) {
+  for (let begin = from; begin < from + count;) {
     const end = Math.min(from + count, (Math.floor(begin / chunk) + 1) * chunk);
     cuts.push([begin, end]);
     begin = end;

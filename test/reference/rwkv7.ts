@@ -23,9 +23,7 @@ export class Rwkv7Mixer implements Mixer {
   ) {
     this.#heads = config.num_attention_heads;
     const size = config.hidden_size / this.#heads;
-    this.states = Array.from({ length: this.#heads }, () =>
-      Array.from({ length: size }, () => new Float64Array(size)),
-    );
+    this.states = Array.from({ length: this.#heads }, () => Array.from({ length: size }, () => new Float64Array(size)));
     const shift = (name: Stream) => new TokenShift(weights(`attn.x_${name}`), 'zero');
     this.#shifts = { r: shift('r'), w: shift('w'), k: shift('k'), v: shift('v'), a: shift('a'), g: shift('g') };
     this.#firstValueShift = shift('v');
@@ -53,7 +51,14 @@ export class Rwkv7Mixer implements Mixer {
   #next(x: Vec, firstValue: Vec): Vec {
     const shifted = (name: Stream) => this.#shifts[name].next(x);
     const heads = (y: Vec) => splitHeads(y, this.#heads);
-    const [xr, xw, xk, xv, xa, xg] = [shifted('r'), shifted('w'), shifted('k'), shifted('v'), shifted('a'), shifted('g')];
+    const [xr, xw, xk, xv, xa, xg] = [
+      shifted('r'),
+      shifted('w'),
+      shifted('k'),
+      shifted('v'),
+      shifted('a'),
+      shifted('g'),
+    ];
     const receptance = heads(this.#linear('receptance', xr));
     const plainKey = this.#linear('key', xk);
     const plainValue = this.#linear('value', xv);
@@ -72,10 +77,13 @@ export class Rwkv7Mixer implements Mixer {
     const read = this.states.map((state, h) => {
       updateState(state, decay[h]!, removal[h]!, rates[h]!, keys[h]!, values[h]!);
       const y = new Float64Array(state.length);
-      state.forEach((row, i) => addInto(y, row, receptance[h]![i]!));
+      state.forEach((row, i) => addInto(y, row, receptance[h]![i]));
       return this.#normed(h, y, receptance[h]!, keys[h]!, values[h]!);
     });
-    return this.#linear('output', mapped(joinHeads(read), (y, i) => y * output[i]!));
+    return this.#linear(
+      'output',
+      mapped(joinHeads(read), (y, i) => y * output[i]!),
+    );
   }
 
   /** GroupNorm of one head (eps 64e-5), plus the bonus `<r * k, r_k> v` of the current token. */
@@ -83,7 +91,10 @@ export class Rwkv7Mixer implements Mixer {
     const size = y.length;
     const part = (name: string) => this.weights(`attn.${name}`).subarray(head * size, (head + 1) * size);
     const normed = layerNorm(y, part('ln_x.weight'), part('ln_x.bias'), 64e-5);
-    const bonus = dot(part('r_k'), mapped(r, (value, i) => value * k[i]!));
+    const bonus = dot(
+      part('r_k'),
+      mapped(r, (value, i) => value * k[i]!),
+    );
     addInto(normed, v, bonus);
     return normed;
   }
@@ -92,7 +103,7 @@ export class Rwkv7Mixer implements Mixer {
 /** `S = diag(decay) S - (kk * a) (kkᵀ S) + k vᵀ`, in place, S [key, value]. */
 function updateState(state: Vec[], decay: Vec, kk: Vec, a: Vec, k: Vec, v: Vec): void {
   const removed = new Float64Array(v.length);
-  state.forEach((row, i) => addInto(removed, row, kk[i]!));
+  state.forEach((row, i) => addInto(removed, row, kk[i]));
   state.forEach((row, i) => {
     for (let j = 0; j < row.length; j++) row[j] = decay[i]! * row[j]! - kk[i]! * a[i]! * removed[j]! + k[i]! * v[j]!;
   });

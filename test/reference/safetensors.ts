@@ -48,7 +48,9 @@ function decode(bytes: DataView, dtype: string): Tensor['data'] {
       return new Float32Array(words.buffer);
     }
     default:
-      throw new Error(`safetensors: type ${dtype} is not read by the test reader; add it to test/reference/safetensors.ts`);
+      throw new Error(
+        `safetensors: type ${dtype} is not read by the test reader; add it to test/reference/safetensors.ts`,
+      );
   }
 }
 
