@@ -105,9 +105,7 @@ class Lines implements ProgressView {
     if (now - this.lastLine < lineEveryMs) return;
     this.lastLine = now;
     const left = this.pace.left(progress, now);
-    this.stream.write(
-      `${progress.task}: ${amount(progress)}${left === undefined ? '' : `, ${duration(left)} left`}\n`,
-    );
+    this.stream.write(`${progress.task}: ${amount(progress)}${left === undefined ? '' : `, ${duration(left)} left`}\n`);
   };
 
   clear(): void {

@@ -1,5 +1,5 @@
 /** The life of one connection: initialize, the handlers, shutdown. Never touches stdout but through the connection. */
-import type { Connection, InitializeResult } from 'vscode-languageserver/node';
+import { TextDocumentSyncKind, type Connection, type InitializeResult } from 'vscode-languageserver/node';
 import type { Log } from '../base/index.js';
 import type { ServerOptions } from '../protocol/index.js';
 import type { Backend } from './backend.js';
@@ -18,7 +18,8 @@ export function serve(
   const log = connectionLog(connection);
   connection.onInitialize((params): InitializeResult => {
     options = (params.initializationOptions as ServerOptions | undefined) ?? {};
-    return { capabilities: {}, serverInfo: about };
+    // No document's text is sent: the server reads what is on disk.
+    return { capabilities: { textDocumentSync: TextDocumentSyncKind.None }, serverInfo: about };
   });
   connection.onShutdown(async () => {
     await backend?.dispose();

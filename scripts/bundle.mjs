@@ -1,0 +1,47 @@
+// `npm run bundle`: what the VSIX carries in dist/: the extension (CommonJS, as editors load it), the server and the engine
+// process (ES modules). Native packages stay outside and come along in node_modules.
+import { build } from 'esbuild';
+import { rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from './set-up.mjs';
+
+const dist = join(root, 'dist');
+rmSync(dist, { recursive: true, force: true });
+
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  minify: true,
+  sourcemap: true,
+  sourcesContent: false,
+  legalComments: 'linked',
+  logLevel: 'warning',
+};
+
+await build({
+  ...common,
+  entryPoints: { extension: 'src/extension/extension.ts' },
+  outdir: dist,
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
+  external: ['vscode'],
+});
+await build({
+  ...common,
+  entryPoints: { server: 'src/server/main.ts', 'engine-process': 'src/engine/engine-process.ts' },
+  outdir: dist,
+  format: 'esm',
+  splitting: true,
+  chunkNames: 'chunks/[name]-[hash]',
+  external: ['onnxruntime-node', 'lmdb'],
+  // CommonJS packages inside an ES module ask for these.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
+});
+
+for (const file of ['extension.cjs', 'server.js', 'engine-process.js']) {
+  process.stderr.write(`dist/${file} ${Math.round(statSync(join(dist, file)).size / 1000)} KB\n`);
+}

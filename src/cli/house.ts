@@ -1,0 +1,76 @@
+/**
+ * What a command opens: the model, the engine in its own process, the memory of a folder; and how it closes them.
+ * The engine starts when it is first needed: looking at a memory and forgetting never load a model.
+ */
+import { realpathSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { LongviewError, type Disposable } from '../base/index.js';
+import { startEngine, type Engine } from '../engine/index.js';
+import { openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
+import { dataFolder, findModel } from '../models/index.js';
+import type { Surface } from './surface.js';
+
+/** One call of the command line: where it speaks, and what stops it. */
+export interface Call {
+  readonly surface: Surface;
+  readonly signal: AbortSignal;
+}
+
+export interface GlobalFlags {
+  readonly data?: string;
+  readonly model?: string;
+  readonly threads?: number;
+  readonly json?: boolean;
+}
+
+export interface House extends Disposable {
+  readonly memory: WorkspaceMemory;
+  engine(): Promise<Engine>;
+}
+
+/** The data folder of a call. */
+export function dataOf(flags: GlobalFlags): string {
+  return flags.data === undefined ? dataFolder() : resolve(flags.data);
+}
+
+/** Absolute real path of a folder that exists; otherwise an error that says which path is wrong. */
+export function folderOf(dir: string): string {
+  const path = resolve(dir);
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (!stat) throw new LongviewError('not-found', `There is no folder ${path}`);
+  if (!stat.isDirectory()) throw new LongviewError('not-found', `${path} is a file; name the folder it is in.`);
+  return realpathSync(path);
+}
+
+/** Runs `work` with the memory of a folder and closes everything after it, however it ends. */
+export async function withHouse<T>(
+  call: Call,
+  root: string,
+  flags: GlobalFlags,
+  work: (house: House) => Promise<T>,
+): Promise<T> {
+  const house = await openHouse(call, root, flags);
+  try {
+    return await work(house);
+  } finally {
+    await house.dispose();
+  }
+}
+
+async function openHouse({ surface }: Call, root: string, flags: GlobalFlags): Promise<House> {
+  const data = dataOf(flags);
+  const model = await findModel(data, flags.model);
+  let starting: Promise<Engine> | undefined;
+  const engine = (): Promise<Engine> =>
+    (starting ??= startEngine({ modelFolder: model.folder, threads: flags.threads, log: surface.log }));
+  const memory = await openWorkspaceMemory({ root, data, engine, model: model.description, log: surface.log });
+  return {
+    memory,
+    engine,
+    dispose: async () => {
+      await memory.dispose();
+      const engine = await starting?.catch(() => undefined);
+      await engine?.dispose();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/** The commands, their options and their help, in one place. What a command does is in `commands/`. */
+import { Command, InvalidArgumentError } from 'commander';
+import { runAsk, type AskFlags } from './commands/ask.js';
+import { runForget, type ForgetFlags } from './commands/forget.js';
+import { runModelAdd, runModelList, runModelRemove, type ModelAddFlags } from './commands/model.js';
+import { runRead } from './commands/read.js';
+import { runStatus, type StatusFlags } from './commands/status.js';
+import type { Call, GlobalFlags } from './house.js';
+import { version } from './version.js';
+
+export function buildProgram(call: Call): Command {
+  const program = new Command('longview')
+    .description('Reads a folder once, remembers it, and answers with the lines it means. Nothing leaves this machine.')
+    .version(version(), '--version')
+    .option('--data <folder>', 'where models and memories are kept (default: your data folder)')
+    .option('--model <name>', 'an installed model (default: the recommended one)')
+    .option('--threads <count>', 'threads of the model (default: by processor cores)', wholeNumber)
+    .option('--verbose', 'tell on stderr what is going on')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined }); // run.ts says it, in one line.
+
+  program
+    .command('ask')
+    .description('answer a question about a folder; reads first what is not read yet')
+    .argument('<dir>', 'the folder')
+    .argument('<question...>', 'the question')
+    .option('--now', 'answer from what is read already')
+    .option('--json', 'one JSON object on stdout')
+    .option('--max-tokens <count>', 'longest answer, in tokens', wholeNumber)
+    .option('--yes', 'download the model without asking if it is missing')
+    .action((dir: string, question: string[], _flags, command: Command) =>
+      runAsk(call, dir, question.join(' '), command.optsWithGlobals<AskFlags>()),
+    );
+  program
+    .command('read')
+    .description('read what is new or changed in a folder')
+    .argument('<dir>', 'the folder')
+    .option('--json', 'one JSON object on stdout')
+    .option('--yes', 'download the model without asking if it is missing')
+    .action((dir: string, _flags, command: Command) => runRead(call, dir, command.optsWithGlobals<AskFlags>()));
+  program
+    .command('status')
+    .description('what is read of a folder, and how big the memory is')
+    .argument('<dir>', 'the folder')
+    .option('--files', 'one line for each file, with the reason where it is skipped')
+    .option('--json', 'one JSON object on stdout')
+    .action((dir: string, _flags, command: Command) => runStatus(call, dir, command.optsWithGlobals<StatusFlags>()));
+  program
+    .command('forget')
+    .description('remove a file from the memory of a folder, or all of it')
+    .argument('<dir>', 'the folder')
+    .argument('[path]', 'the file, relative to the folder')
+    .option('--all', 'everything that is remembered of the folder')
+    .option('--json', 'one JSON object on stdout')
+    .action((dir: string, path: string | undefined, _flags, command: Command) =>
+      runForget(call, dir, path, command.optsWithGlobals<ForgetFlags>()),
+    );
+  addModelCommands(program, call);
+  return program;
+}
+
+function addModelCommands(program: Command, call: Call): void {
+  const model = program.command('model').description('the models on this machine').helpCommand(false);
+  model
+    .command('list')
+    .description('models that can be installed, and which are')
+    .option('--json', 'one JSON object on stdout')
+    .action((_flags, command: Command) => runModelList(call, command.optsWithGlobals<GlobalFlags>()));
+  model
+    .command('add')
+    .description('download and convert a model, or convert a checkpoint file')
+    .argument('[name]', 'a name of `model list`, or a file (default: the recommended model)')
+    .option('--yes', 'do not ask before the download')
+    .option('--json', 'one JSON object on stdout')
+    .action((name: string | undefined, _flags, command: Command) =>
+      runModelAdd(call, name, command.optsWithGlobals<ModelAddFlags>()),
+    );
+  model
+    .command('remove')
+    .description('delete an installed model')
+    .argument('<name>', 'a name of `model list`')
+    .option('--json', 'one JSON object on stdout')
+    .action((name: string, _flags, command: Command) =>
+      runModelRemove(call, name, command.optsWithGlobals<GlobalFlags>()),
+    );
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return Number(text);
+}

@@ -1,0 +1,168 @@
+/** The server over a real connection (two streams), with a backend of this test: what goes over the wire, in which order. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { pathToFileURL } from 'node:url';
+import {
+  CancellationTokenSource,
+  StreamMessageReader,
+  StreamMessageWriter,
+  createMessageConnection,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
+import { createConnection } from 'vscode-languageserver/node';
+import { LongviewError, throwIfCancelled } from '../../src/base/index.js';
+import { event, method, type AskReply, type PingReply } from '../../src/protocol/index.js';
+import type { Backend } from '../../src/server/backend.js';
+import { serve } from '../../src/server/serve.js';
+
+const root = join(process.cwd(), 'some folder');
+const folder = pathToFileURL(root).toString();
+const reply: AskReply = {
+  answer: 'In a.ts.',
+  recalled: [{ path: 'a.ts', startLine: 1, endLine: 2, score: 3 }],
+  citations: [{ path: 'a.ts', startLine: 1, endLine: 1, ok: true }],
+  coverage: { total: 1, read: 1, stale: 0, waiting: 0, coarse: 0, skipped: 0 },
+  timing: { readMs: 1, firstTokenMs: 2, totalMs: 3, readTokens: 4, writtenTokens: 5 },
+  model: 'tiny',
+  provider: 'cpu',
+};
+
+/** Every request fails unless the test gives it. */
+function backendWith(parts: Partial<Backend>): Backend {
+  const missing = (): Promise<never> => Promise.reject(new LongviewError('internal', 'not in this test'));
+  return {
+    status: missing,
+    read: missing,
+    ask: missing,
+    forget: missing,
+    model: missing,
+    installModel: missing,
+    dispose: () => undefined,
+    ...parts,
+  };
+}
+
+async function connect(backend: Backend, onOpen?: (options: unknown) => void): Promise<MessageConnection> {
+  const toServer = new PassThrough();
+  const toClient = new PassThrough();
+  const server = createConnection(new StreamMessageReader(toServer), new StreamMessageWriter(toClient));
+  const open = (options: unknown): Backend => {
+    onOpen?.(options);
+    return backend;
+  };
+  serve(server, open, { name: 'longview', version: '0' });
+  const client = createMessageConnection(new StreamMessageReader(toClient), new StreamMessageWriter(toServer));
+  client.listen();
+  const initialize = { processId: null, rootUri: null, capabilities: {}, initializationOptions: { threads: 3 } };
+  assert.deepEqual(await client.sendRequest('initialize', initialize), {
+    capabilities: { textDocumentSync: 0 },
+    serverInfo: { name: 'longview', version: '0' },
+  });
+  return client;
+}
+
+suite('server wire', () => {
+  test('ask: recalled places, then the words, then the reply; the folder arrives as a path', async () => {
+    const heard: unknown[] = [];
+    const opened: unknown[] = [];
+    const backend = backendWith({
+      ask: (at, question, { onRecalled, onText }) => {
+        heard.push(at, question);
+        onRecalled(reply.recalled);
+        onText('In ');
+        onText('a.ts.');
+        return Promise.resolve(reply);
+      },
+    });
+    const client = await connect(backend, options => opened.push(options));
+    client.onNotification(event.recalled, it => void heard.push(it));
+    client.onNotification(event.text, it => void heard.push(it));
+    const answer = await client.sendRequest(method.ask, { id: '7', folder, question: 'Where?', maxTokens: 9 });
+    assert.deepEqual(answer, reply);
+    assert.deepEqual(heard, [
+      root,
+      { question: 'Where?', now: false, maxTokens: 9 },
+      { id: '7', recalled: reply.recalled },
+      { id: '7', text: 'In ' },
+      { id: '7', text: 'a.ts.' },
+    ]);
+    assert.deepEqual(opened, [{ threads: 3 }], 'the backend is opened once, with the options of initialize');
+    client.dispose();
+  });
+
+  test('a ping is answered while a read runs, and cancelling ends the read with its code', async () => {
+    let began = (): void => undefined;
+    const reading = new Promise<void>(done => (began = done));
+    const backend = backendWith({
+      read: async (_root, { signal }) => {
+        began();
+        await new Promise(done => signal.addEventListener('abort', done));
+        throwIfCancelled(signal);
+        return Promise.reject(new Error('unreachable'));
+      },
+    });
+    const client = await connect(backend);
+    const source = new CancellationTokenSource();
+    const read = client.sendRequest(method.read, { id: '1', folder }, source.token);
+    const waiting = client.sendRequest(method.read, { id: '2', folder }, source.token);
+    await reading;
+    assert.deepEqual(await client.sendRequest<PingReply>(method.ping), {
+      process: process.pid,
+      task: 'read',
+      waiting: 1,
+    });
+    source.cancel();
+    await assert.rejects(read, { data: { code: 'cancelled' } });
+    await assert.rejects(waiting, { data: { code: 'cancelled' } });
+    assert.deepEqual(await client.sendRequest<PingReply>(method.ping), { process: process.pid, waiting: 0 });
+    client.dispose();
+  });
+
+  test('a failure is that request’s error, with code and one line; the server goes on', async () => {
+    const backend = backendWith({
+      forget: () => Promise.reject(new LongviewError('not-found', 'b.ts is not in the memory.')),
+      status: () => Promise.reject(new Error('first line\nsecond line')),
+    });
+    const client = await connect(backend);
+    await assert.rejects(client.sendRequest(method.forget, { id: '1', folder, path: 'b.ts' }), {
+      message: 'b.ts is not in the memory.',
+      data: { code: 'not-found' },
+    });
+    await assert.rejects(client.sendRequest(method.status, { id: '2', folder }), {
+      message: 'first line',
+      data: { code: 'internal' },
+    });
+    await assert.rejects(client.sendRequest(method.status, { id: '3', folder: 'vscode-vfs://github/a/b' }), {
+      data: { code: 'unsupported' },
+    });
+    assert.equal((await client.sendRequest<PingReply>(method.ping)).waiting, 0);
+    client.dispose();
+  });
+
+  test('progress of one task is thinned out, its end always comes', async () => {
+    const backend = backendWith({
+      read: (_root, { onProgress }) => {
+        for (let done = 0; done <= 1000; done++) onProgress({ task: 'Reading', done, total: 1000, unit: 'tokens' });
+        return Promise.resolve({ filesRead: 1, filesForgotten: 0, filesFailed: 0, tokensRead: 1000, readMs: 5 });
+      },
+    });
+    const client = await connect(backend);
+    const heard: { id: string; done: number }[] = [];
+    client.onNotification(event.progress, (it: { id: string; done: number }) => void heard.push(it));
+    await client.sendRequest(method.read, { id: '4', folder });
+    assert.ok(heard.length < 20, `${heard.length} notifications`);
+    assert.deepEqual(heard.at(-1), { id: '4', task: 'Reading', done: 1000, total: 1000, unit: 'tokens' });
+    client.dispose();
+  });
+
+  test('shutdown disposes the backend', async () => {
+    let disposed = 0;
+    const backend = backendWith({ model: () => Promise.reject(new Error('no')), dispose: () => void disposed++ });
+    const client = await connect(backend);
+    await assert.rejects(client.sendRequest(method.model, {}), /no/);
+    await client.sendRequest('shutdown');
+    assert.equal(disposed, 1);
+    client.dispose();
+  });
+});
