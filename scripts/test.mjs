@@ -25,7 +25,7 @@ const steps = {
   build: () => quiet(withSetUpLock(() => compile())),
   lint: () => quiet(node([bin('eslint', 'bin', 'eslint.js'), '.', '--max-warnings', '0'], { capture: true })),
   cruise: () => quiet(node([join('scripts', 'cruise.mjs')], { capture: true })),
-  unit: () => mocha(testFiles(path => !path.startsWith('model/') && !path.startsWith('extension/'))),
+  unit: () => mocha(testFiles(path => !path.startsWith('model/'))),
   model: modelTests,
   vscode: vscodeTests,
 };

@@ -1,5 +1,4 @@
-/** How figures are worded for people: sizes, durations, coverage. Never prints. */
-import type { Coverage } from '../memory/index.js';
+/** How figures are worded for people: counts, sizes, durations. Never prints. */
 
 const thousands = new Intl.NumberFormat('en-US');
 
@@ -34,18 +33,4 @@ export function duration(milliseconds: number): string {
   if (whole < 60) return `${whole} s`;
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
-}
-
-/** `1,204 of 1,310 files read, 3 stale, 91 skipped`; parts that are 0 are left out. */
-export function coverageLine(coverage: Coverage): string {
-  const parts = (['coarse', 'stale', 'waiting', 'skipped'] as const)
-    .filter(name => coverage[name] > 0)
-    .map(name => `${count(coverage[name])} ${name}`);
-  return [`${count(coverage.read)} of ${plural(coverage.total, 'file')} read`, ...parts].join(', ');
-}
-
-/** `path:12-30`, or `path:12` for one line. */
-export function placeText(place: { path: string; startLine: number; endLine: number }): string {
-  const lines = place.startLine === place.endLine ? `${place.startLine}` : `${place.startLine}-${place.endLine}`;
-  return `${place.path}:${lines}`;
 }

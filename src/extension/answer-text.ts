@@ -1,8 +1,8 @@
 /**
- * The text of an answer document: question, what was recalled, the words, the check of the citations, coverage.
+ * The text of an answer document: question, what was recalled, the checked words (they end with coverage), figures.
  * Markdown, with places as plain `path:line-line`, which the document makes links of. Knows nothing of the editor.
  */
-import type { AskReply, CoverageCounts, Place, RecalledPlace } from '../protocol/index.js';
+import type { AskReply, Place, RecalledPlace } from '../protocol/index.js';
 
 export interface AnswerParts {
   readonly question: string;
@@ -20,32 +20,18 @@ export function renderAnswer({ question, recalled, text, problem, reply }: Answe
   const words = (reply?.answer ?? text).trim();
   if (words !== '') blocks.push('---', words);
   if (problem !== undefined) blocks.push(`*${problem}*`);
-  if (reply) blocks.push(...renderEnd(reply));
+  if (reply) blocks.push('---', figuresOf(reply));
   return `${blocks.join('\n\n')}\n`;
 }
 
-function renderEnd(reply: AskReply): string[] {
-  const failed = reply.citations.filter(place => !place.ok);
-  const blocks: string[] = [];
-  if (failed.length > 0) {
-    const lines = failed.map(place => `- ~~${placeText(place)}~~ ${place.why ?? ''}`.trimEnd());
-    blocks.push(`Struck out, because the check failed:\n\n${lines.join('\n')}`);
-  }
-  const { timing } = reply;
-  const figures = [
-    coverageText(reply.coverage),
+/** What the answer's own last line, the coverage, does not say. */
+function figuresOf({ timing, model, provider }: AskReply): string {
+  const parts = [
     `${timing.readTokens} tokens read`,
     `first word after ${(timing.firstTokenMs / 1000).toFixed(1)} s`,
-    `${reply.model} on ${reply.provider}`,
+    `${model} on ${provider}`,
   ];
-  return [...blocks, '---', figures.join(' · ')];
-}
-
-export function coverageText(coverage: CoverageCounts): string {
-  const rest = (['coarse', 'stale', 'waiting', 'skipped'] as const)
-    .filter(name => coverage[name] > 0)
-    .map(name => `${coverage[name]} ${name}`);
-  return [`${coverage.read} of ${coverage.total} files read`, ...rest].join(', ');
+  return parts.join(' · ');
 }
 
 export function placeText({ path, startLine, endLine }: Place): string {

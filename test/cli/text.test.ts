@@ -1,6 +1,6 @@
 /** How figures are worded. The right values are written out by hand from the rules in text.ts. */
 import assert from 'node:assert/strict';
-import { coverageLine, duration, placeText, plural, size } from '../../src/cli/text.js';
+import { count, duration, plural, size } from '../../src/cli/text.js';
 
 suite('cli text', () => {
   test('sizes are decimal and have two figures at least', () => {
@@ -30,19 +30,8 @@ suite('cli text', () => {
     for (const [milliseconds, text] of golden) assert.equal(duration(milliseconds), text);
   });
 
-  test('coverage names only what there is, with thousands set apart', () => {
-    const none = { total: 0, read: 0, stale: 0, waiting: 0, coarse: 0, skipped: 0 };
-    assert.equal(coverageLine(none), '0 of 0 files read');
-    assert.equal(coverageLine({ ...none, total: 1, read: 1 }), '1 of 1 file read');
-    assert.equal(
-      coverageLine({ total: 1310, read: 1204, stale: 3, waiting: 10, coarse: 2, skipped: 91 }),
-      '1,204 of 1,310 files read, 2 coarse, 3 stale, 10 waiting, 91 skipped',
-    );
-  });
-
-  test('places and plurals', () => {
-    assert.equal(placeText({ path: 'lib/a.js', startLine: 3, endLine: 3 }), 'lib/a.js:3');
-    assert.equal(placeText({ path: 'lib/a.js', startLine: 3, endLine: 12 }), 'lib/a.js:3-12');
+  test('counts and plurals', () => {
+    assert.equal(count(1234567), '1,234,567');
     assert.equal(plural(1, 'slot'), '1 slot');
     assert.equal(plural(0, 'slot'), '0 slots');
   });

@@ -1,9 +1,9 @@
 /** `longview ask`: an answer about a folder. What was recalled is said before the words; the checked answer goes to stdout. */
-import { ask } from '../../assist/index.js';
+import { ask, placeOf } from '../../assist/index.js';
 import { createLiveText } from '../live-text.js';
 import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
 import { ensureModel } from '../model-consent.js';
-import { count, duration, placeText } from '../text.js';
+import { count, duration } from '../text.js';
 
 export interface AskFlags extends GlobalFlags {
   readonly now?: boolean;
@@ -24,7 +24,7 @@ export async function runAsk(call: Call, dir: string, question: string, flags: A
           signal,
           onProgress: surface.progress,
           onRecalled: spans => {
-            if (spans.length > 0) surface.note(`Recalled: ${spans.map(placeText).join(', ')}`);
+            if (spans.length > 0) surface.note(`Recalled: ${spans.map(placeOf).join(', ')}`);
           },
           onText: flags.json ? undefined : text => live.add(text),
         },

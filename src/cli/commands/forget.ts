@@ -1,8 +1,8 @@
 /** `longview forget`: removes one file, or everything, from the memory of a folder. The files themselves stay. */
 import { isAbsolute, relative, sep } from 'node:path';
+import { coverageLine } from '../../assist/index.js';
 import { LongviewError } from '../../base/index.js';
 import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
-import { coverageLine } from '../text.js';
 
 export interface ForgetFlags extends GlobalFlags {
   readonly all?: boolean;

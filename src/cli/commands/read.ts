@@ -1,7 +1,8 @@
 /** `longview read`: brings the memory of a folder up to date and says what that took. */
+import { coverageLine } from '../../assist/index.js';
 import { folderOf, withHouse, type Call } from '../house.js';
 import { ensureModel } from '../model-consent.js';
-import { count, coverageLine, duration, plural } from '../text.js';
+import { count, duration, plural } from '../text.js';
 import type { AskFlags } from './ask.js';
 
 export async function runRead(call: Call, dir: string, flags: AskFlags): Promise<void> {

@@ -1,6 +1,7 @@
 /** `longview status`: what is read of a folder and how big its memory is. Never reads a file into the memory. */
+import { coverageLine } from '../../assist/index.js';
 import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
-import { count, coverageLine, plural, size } from '../text.js';
+import { count, plural, size } from '../text.js';
 
 export interface StatusFlags extends GlobalFlags {
   readonly files?: boolean;
