@@ -1,0 +1,263 @@
+/** The memory of a folder over time: what is read, kept, read again, dropped and forgotten. */
+import assert from 'node:assert/strict';
+import { LongviewError } from '../../src/base/index.js';
+import type { Progress } from '../../src/base/index.js';
+import { FakeEngine } from './fake-engine.js';
+import { Folder } from './folder.js';
+
+const files = {
+  'a.py': 'def send_request(url):\n    return connect(url).send()\n\n\ndef close():\n    pass\n',
+  'b.py': 'class Retry:\n    def wait(self):\n        sleep(self.backoff)\n',
+  'docs/guide.md': '# Guide\n\nHow to install the package.\n',
+};
+
+suite('workspace memory', () => {
+  let folder: Folder;
+  let engine: FakeEngine;
+  setup(async () => {
+    folder = await Folder.of(files);
+    engine = new FakeEngine();
+  });
+  teardown(() => folder.dispose());
+
+  test('reads every file once, and nothing at the second refresh or after a restart', async () => {
+    const memory = await folder.memory(engine);
+    const first = await memory.refresh();
+    assert.equal(first.filesRead, 3);
+    assert.deepEqual([...engine.reads].sort(), ['a.py', 'b.py', 'docs/guide.md']);
+    assert.deepEqual(memory.coverage(), { total: 3, read: 3, stale: 0, waiting: 0, coarse: 0, skipped: 0 });
+    const second = await memory.refresh();
+    assert.deepEqual([second.filesRead, second.tokensRead], [0, 0]);
+    const again = new FakeEngine();
+    const reopened = await folder.memory(again);
+    assert.equal((await reopened.refresh()).filesRead, 0);
+    assert.deepEqual(again.reads, []);
+    assert.equal(again.compositions.length, 0, 'the workspace state is loaded, not composed');
+  });
+
+  test('reads only the edited file, and composes again', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    engine.reads.length = 0;
+    await folder.write('b.py', 'class Retry:\n    attempts = 3\n');
+    assert.equal((await memory.scan()).stale, 1);
+    assert.deepEqual(engine.reads, []);
+    const report = await memory.refresh();
+    assert.deepEqual([report.filesRead, engine.reads], [1, ['b.py']]);
+    assert.equal(engine.compositions.length, 2);
+    assert.equal(memory.coverage().read, 3);
+  });
+
+  test('a touched file with the same bytes is not read; its row gets the new time', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    engine.reads.length = 0;
+    await folder.touch('a.py');
+    assert.equal((await memory.refresh()).filesRead, 0);
+    assert.deepEqual(engine.reads, []);
+    assert.equal(engine.compositions.length, 1);
+    assert.equal((await memory.scan()).read, 3);
+  });
+
+  test('content that comes back, as after a change of branch, is looked up', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    await folder.write('a.py', 'other = 1\n');
+    await memory.refresh();
+    engine.reads.length = 0;
+    await folder.write('a.py', files['a.py']);
+    const report = await memory.refresh();
+    assert.deepEqual([report.filesRead, engine.reads], [0, []]);
+    assert.equal(memory.coverage().read, 3);
+  });
+
+  test('a deleted file leaves ledger, recall and state', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    assert.equal((await memory.recall('backoff retry', { limit: 1 }))[0]?.path, 'b.py');
+    await folder.remove('b.py');
+    const report = await memory.refresh();
+    assert.equal(report.filesForgotten, 1);
+    assert.deepEqual(
+      memory.files().map(file => file.path),
+      ['a.py', 'docs/guide.md'],
+    );
+    assert.equal(memory.hashOf('b.py'), undefined);
+    const spans = await memory.recall('backoff retry', { limit: 5 });
+    assert.ok(spans.every(span => span.path !== 'b.py'));
+    assert.equal(engine.recall.size, 2);
+    assert.equal(engine.compositions.at(-1)?.length, 2);
+  });
+
+  test('the composed state does not depend on the way there', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    const [id] = await memory.states([]);
+    const before = engine.states.get(id!);
+    await folder.write('c.py', 'print("hello")\n');
+    await memory.refresh();
+    await folder.remove('c.py');
+    await memory.refresh();
+    const [after] = await memory.states([]);
+    assert.equal(after, id);
+    assert.deepEqual(engine.states.get(after!), before);
+    assert.equal([...engine.states.keys()].filter(key => key.startsWith('workspace:')).length, 1);
+  });
+
+  test('forgetting leaves what a folder without the file would have, and nothing of the file in the store', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    await memory.forget('b.py');
+    assert.deepEqual(
+      memory.files().map(file => file.path),
+      ['a.py', 'docs/guide.md'],
+    );
+    const store = await folder.store();
+    assert.ok(store.listKeys().every(stored => stored.path !== 'b.py'));
+    const [id] = await memory.states([]);
+    const forgotten = engine.states.get(id!);
+
+    const other = await Folder.of({ 'a.py': files['a.py'], 'docs/guide.md': files['docs/guide.md'] });
+    try {
+      const never = new FakeEngine();
+      const fresh = await other.memory(never);
+      await fresh.refresh();
+      const [otherId] = await fresh.states([]);
+      assert.equal(otherId, id);
+      assert.deepEqual(never.states.get(otherId!), forgotten);
+    } finally {
+      await other.dispose();
+    }
+    await assert.rejects(memory.forget('b.py'), (error: unknown) => (error as LongviewError).code === 'not-found');
+  });
+
+  test('ledger, status and forgetting never start the engine', async () => {
+    await (await folder.memory(engine)).refresh();
+    const memory = await folder.memory(() => Promise.reject(new Error('must not start')));
+    await memory.scan();
+    const status = memory.status();
+    assert.equal(status.coverage.read, 3);
+    assert.ok(status.tokens > 0 && status.state.slots > 0 && status.recall.bytes > 0 && status.store.bytes > 0);
+    await memory.forget('docs');
+    assert.equal(memory.status().state.slots, 0, 'the state holds the file, so it is gone until it is composed again');
+    await memory.forgetAll();
+    assert.deepEqual(memory.files(), []);
+    assert.deepEqual((await folder.store()).listKeys(), []);
+  });
+
+  test('a damaged memory is read again', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    await memory.dispose();
+    const store = await folder.store();
+    const key = store.ledger.get('a.py')!.memoryKey!;
+    damage(store, key);
+    const again = new FakeEngine();
+    const reopened = await folder.memory(again);
+    const report = await reopened.refresh();
+    assert.deepEqual([report.filesRead, again.reads], [1, ['a.py']]);
+    assert.equal(store.getMemory(key)?.ok, true);
+    assert.equal(reopened.coverage().read, 3);
+  });
+
+  test('a memory that is missing from the store is read again', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    const store = await folder.store();
+    await store.deleteMemory(store.ledger.get('b.py')!.memoryKey!);
+    engine.reads.length = 0;
+    await memory.refresh();
+    assert.deepEqual(engine.reads, ['b.py']);
+  });
+
+  test('cancelling keeps what was read; the next run reads the rest', async () => {
+    const memory = await folder.memory(engine);
+    const stop = new AbortController();
+    engine.beforeRead = () => void (engine.reads.length === 2 && stop.abort());
+    await assert.rejects(
+      memory.refresh({ signal: stop.signal }),
+      (error: unknown) => (error as LongviewError).code === 'cancelled',
+    );
+    assert.deepEqual([memory.coverage().read, memory.coverage().waiting], [2, 1]);
+    const before = engine.reads.length;
+    await memory.refresh();
+    assert.equal(engine.reads.length - before, 1);
+    assert.equal(memory.coverage().read, 3);
+  });
+
+  test('a file that makes the engine fail is skipped with a reason and tried again next time', async () => {
+    const memory = await folder.memory(engine);
+    engine.beforeRead = label => {
+      if (label === 'b.py') throw new LongviewError('engine-crashed', 'The engine stopped.');
+    };
+    const report = await memory.refresh();
+    assert.deepEqual([report.filesRead, report.filesFailed], [2, 1]);
+    const row = memory.files().find(file => file.path === 'b.py');
+    assert.deepEqual([row?.state, row?.reason], ['skipped', 'not readable by the model']);
+    engine.beforeRead = () => undefined;
+    assert.equal((await memory.refresh()).filesRead, 1);
+  });
+
+  test('a file that changes while it is read is stale, and read at the next run', async () => {
+    const memory = await folder.memory(engine);
+    engine.beforeRead = async label => {
+      if (label === 'a.py') await folder.write('a.py', 'changed = True\n');
+    };
+    await memory.refresh();
+    assert.equal(memory.files().find(file => file.path === 'a.py')?.state, 'stale');
+    engine.beforeRead = () => undefined;
+    engine.reads.length = 0;
+    await memory.refresh();
+    assert.deepEqual(engine.reads, ['a.py']);
+    assert.equal(memory.coverage().read, 3);
+  });
+
+  test('another model reads everything itself', async () => {
+    await (await folder.memory(engine)).refresh();
+    const other = new FakeEngine('fake-2');
+    assert.equal((await (await folder.memory(other)).refresh()).filesRead, 3);
+  });
+
+  test('only one process reads: the other waits and then finds everything read', async () => {
+    const first = await folder.memory(engine);
+    const second = new FakeEngine();
+    const waiting = await folder.memory(second);
+    let release = (): void => undefined;
+    const held = new Promise<void>(resolve => (release = resolve));
+    let begun = (): void => undefined;
+    const started = new Promise<void>(resolve => (begun = resolve));
+    engine.beforeRead = () => {
+      begun();
+      return held;
+    };
+    const reading = first.refresh();
+    await started;
+    const tasks: string[] = [];
+    const onProgress = ({ task }: Progress): void => void tasks.push(task);
+    const other = waiting.refresh({ onProgress });
+    while (!tasks.includes('Another Longview is reading this folder')) await new Promise(r => setTimeout(r, 5));
+    release();
+    await reading;
+    assert.equal((await other).filesRead, 0);
+    assert.deepEqual(second.reads, []);
+  });
+
+  test('progress is in tokens and ends at its total', async () => {
+    const memory = await folder.memory(engine);
+    const reports: Progress[] = [];
+    await memory.refresh({ onProgress: progress => void reports.push(progress) });
+    const reading = reports.filter(report => report.task === 'Reading');
+    assert.ok(reading.every(report => report.unit === 'tokens' && report.done <= (report.total ?? 0)));
+    assert.equal(reading.at(-1)?.done, reading.at(-1)?.total);
+  });
+});
+
+/** Overwrites a stored value with bytes that no checksum covers. */
+function damage(store: object, key: string): void {
+  const { environment } = store as {
+    environment: { memories: { getBinary(key: Uint8Array): Buffer; putSync(key: Uint8Array, value: Buffer): void } };
+  };
+  const value = Buffer.from(environment.memories.getBinary(Buffer.from(key)));
+  value[value.length >> 1]! ^= 1;
+  environment.memories.putSync(Buffer.from(key), value);
+}
