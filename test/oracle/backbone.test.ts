@@ -87,7 +87,9 @@ function checkCase({ config, weights, golden }: Case, withStates: boolean): void
   }
 }
 
-suite('oracle of the authors’ models', () => {
+suite('oracle of the authors’ models', function () {
+  this.timeout(20_000);
+
   for (const name of main)
     test(`${name}: prefill, states, greedy decoding as in the golden data`, () => checkCase(open(name), true));
 

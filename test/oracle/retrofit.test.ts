@@ -40,7 +40,9 @@ function adjacentWeights(weights: ReadonlyMap<string, Float32Array>, width: numb
   );
 }
 
-suite('oracle of ordinary checkpoints: window as long as the text', () => {
+suite('oracle of ordinary checkpoints: window as long as the text', function () {
+  this.timeout(20_000);
+
   for (const name of ['llama', 'llama3_rope', 'qwen2', 'qwen3'])
     test(`${name}: logits and greedy tokens of Hugging Face`, () => {
       const { config, weights, golden } = openCase<LlamaConfig>(`hf/${name}`, `hf/${name}/model.safetensors`);
@@ -67,7 +69,9 @@ suite('oracle of ordinary checkpoints: window as long as the text', () => {
   });
 });
 
-suite('oracle of ordinary checkpoints: reading the state', () => {
+suite('oracle of ordinary checkpoints: reading the state', function () {
+  this.timeout(20_000);
+
   /** Slots of one token, as layer by layer the model computed them: [layer][key head][1]. */
   function slotsOfToken(token: number): RetrofitSlot[][][] {
     const seen: LayerHeads[] = [];
@@ -148,7 +152,9 @@ suite('oracle of ordinary checkpoints: reading the state', () => {
   });
 });
 
-suite('oracle of ordinary checkpoints: tiny models', () => {
+suite('oracle of ordinary checkpoints: tiny models', function () {
+  this.timeout(20_000);
+
   const schedules = {
     'fixed(24)': fixed(24),
     'powerLaw(4, 0.5)': powerLaw(4, 0.5),

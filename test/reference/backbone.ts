@@ -55,8 +55,10 @@ export class BackboneOracle {
     const res = this.config.residual_scale ?? 1;
     const embedded = tokens.map(token => this.#embed(token));
     const first = this.#firstValues(embedded);
-    const xs = embedded.map(x => Float64Array.from(x));
-    const report = (index: number) => xs.forEach((x, i) => this.onResidual?.(from + i, index, Float64Array.from(x)));
+    const xs = embedded.map(x => x.slice());
+    const report = (index: number) => {
+      if (this.onResidual) for (const [i, x] of xs.entries()) this.onResidual(from + i, index, x.slice());
+    };
     report(0);
     this.mixers.forEach((mixer, layer) => {
       const values = isAlternate(this.config, layer) ? first.alternate : first.main;

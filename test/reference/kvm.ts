@@ -161,8 +161,8 @@ export class KvmMixer implements Mixer {
   #createSlots(head: KvmHead, tokens: readonly LeavingToken[], gated: number): void {
     const first = head.slots.length === 0;
     const created = tokens.map(({ key, value, gatedKey, gatedValue }) => ({
-      key: Float64Array.from(gated ? gatedKey : key),
-      value: Float64Array.from(gated ? gatedValue : value),
+      key: (gated ? gatedKey : key).slice(),
+      value: (gated ? gatedValue : value).slice(),
       radius: norm(gated && !first ? gatedValue : value),
     }));
     head.slots.push(...created);

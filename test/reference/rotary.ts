@@ -9,7 +9,7 @@ export type RotaryPairs = 'adjacent' | 'half';
 
 /** Turns each pair of the first `dims` dimensions of `x` counter-clockwise by its angle (radians); the rest is copied. */
 export function rotate(x: Vec, angles: Vec, pairs: RotaryPairs): Vec {
-  const y = Float64Array.from(x);
+  const y = x.slice();
   const count = angles.length;
   angles.forEach((angle, i) => {
     const [a, b] = pairs === 'adjacent' ? [2 * i, 2 * i + 1] : [i, i + count];

@@ -34,19 +34,22 @@ export function halfToNumber(bits: number): number {
 }
 
 function decode(bytes: DataView, dtype: string): Tensor['data'] {
-  const n4 = bytes.byteLength / 4;
-  const n2 = bytes.byteLength / 2;
+  const filled = <T extends Tensor['data']>(values: T, valueAt: (i: number) => number): T => {
+    for (let i = 0; i < values.length; i++) values[i] = valueAt(i);
+    return values;
+  };
   switch (dtype) {
     case 'F32':
-      return Float32Array.from({ length: n4 }, (_, i) => bytes.getFloat32(4 * i, true));
+      return filled(new Float32Array(bytes.byteLength / 4), i => bytes.getFloat32(4 * i, true));
     case 'I32':
-      return Int32Array.from({ length: n4 }, (_, i) => bytes.getInt32(4 * i, true));
+      return filled(new Int32Array(bytes.byteLength / 4), i => bytes.getInt32(4 * i, true));
     case 'F16':
-      return Float32Array.from({ length: n2 }, (_, i) => halfToNumber(bytes.getUint16(2 * i, true)));
-    case 'BF16': {
-      const words = Uint32Array.from({ length: n2 }, (_, i) => bytes.getUint16(2 * i, true) << 16);
-      return new Float32Array(words.buffer);
-    }
+      return filled(new Float32Array(bytes.byteLength / 2), i => halfToNumber(bytes.getUint16(2 * i, true)));
+    case 'BF16':
+      // The upper half of a float32.
+      return new Float32Array(
+        Uint32Array.from({ length: bytes.byteLength / 2 }, (_, i) => bytes.getUint16(2 * i, true) << 16).buffer,
+      );
     default:
       throw new Error(
         `safetensors: type ${dtype} is not read by the test reader; add it to test/reference/safetensors.ts`,
