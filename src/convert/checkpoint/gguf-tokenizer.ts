@@ -102,8 +102,8 @@ export function ggufTokenizer(metadata: MetadataReader): TokenizerFiles {
       added_tokens: added,
       normalizer,
       pre_tokenizer: preTokenizers.length === 1 ? preTokenizers[0] : { type: 'Sequence', pretokenizers: preTokenizers },
-      post_processor: { ...BYTE_LEVEL, use_regex: true },
-      decoder: { ...BYTE_LEVEL, use_regex: true },
+      post_processor: null,
+      decoder: { ...BYTE_LEVEL, add_prefix_space: true, use_regex: true },
       model: {
         type: 'BPE',
         dropout: null,
