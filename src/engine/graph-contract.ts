@@ -115,7 +115,7 @@ export const READ = {
   valueSum: 'value_sum',
   keyRadius: 'key_radius',
   valueRadius: 'value_radius',
-  /** float32 [G,1,1]: multiplies read keys (kvm.md, tau_s). */
+  /** float32 [G,S]: multiplies read keys (kvm.md, tau_s). */
   temperature: 'temperature',
   /** float32 [G,S,d]. */
   readKey: 'read_key',
@@ -193,7 +193,7 @@ export interface Manifest {
   /** What was checked after writing: a prompt's logits against the float oracle. */
   readonly verification: {
     readonly prompt: readonly number[];
-    /** Root mean square difference of logits over that of the oracle's own spread. */
+    /** Median over the prompt of: root mean square difference of logits over the oracle's own spread. */
     readonly difference: number;
     readonly tolerance: number;
   };

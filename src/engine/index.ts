@@ -15,3 +15,4 @@ export type {
   Schedule,
 } from './engine.js';
 export type { PackedSlots, Reading, RecallSlots } from './slots.js';
+export { runGraphs } from './verify.js';

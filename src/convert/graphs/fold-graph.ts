@@ -140,9 +140,9 @@ export function readGraph(headSize: number): Uint8Array {
   const valueSum = g.input(READ.valueSum, 'float32', ['G', 'S', headSize]);
   const keyRadius = g.input(READ.keyRadius, 'float32', ['G', 'S']);
   const valueRadius = g.input(READ.valueRadius, 'float32', ['G', 'S']);
-  const temperature = g.input(READ.temperature, 'float32', ['G', 1, 1]);
+  const temperature = g.input(READ.temperature, 'float32', ['G', 'S']);
   const column = (x: string): string => g.node('Unsqueeze', [x, g.integers(-1)]);
-  const key = g.node('Mul', [direction(g, keySum), g.node('Mul', [column(keyRadius), temperature])]);
+  const key = g.node('Mul', [direction(g, keySum), column(g.node('Mul', [keyRadius, temperature]))]);
   g.output(key, READ.readKey, 'float32', ['G', 'S', headSize]);
   g.output(g.node('Mul', [direction(g, valueSum), column(valueRadius)]), READ.readValue, 'float32', [
     'G',

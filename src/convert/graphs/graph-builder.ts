@@ -2,10 +2,11 @@
  * Writes an ONNX graph node by node as a protobuf message. Knows the format only: which operators make a KVM model
  * is said in forward-graph.ts and fold-graph.ts. Large weights lie in an external file; only their place is written here.
  */
-import { onnx } from 'onnx-proto';
+import proto from 'onnx-proto';
+import type { onnx } from 'onnx-proto';
 
-const { FLOAT, INT64, INT8, UINT8 } = onnx.TensorProto.DataType;
-const ATTRIBUTE = onnx.AttributeProto.AttributeType;
+const { FLOAT, INT64, INT8, UINT8 } = proto.onnx.TensorProto.DataType;
+const ATTRIBUTE = proto.onnx.AttributeProto.AttributeType;
 
 /** Standard operators of this opset (ScatterElements with reduction, LayerNormalization), contrib ones of version 1. */
 const OPSET = 18;
@@ -114,7 +115,7 @@ export class GraphBuilder {
         name,
         dataType: ELEMENT[place.type],
         dims: [...place.shape],
-        dataLocation: onnx.TensorProto.DataLocation.EXTERNAL,
+        dataLocation: proto.onnx.TensorProto.DataLocation.EXTERNAL,
         externalData: [
           { key: 'location', value: this.weightsFile },
           { key: 'offset', value: String(place.offset) },
@@ -126,7 +127,7 @@ export class GraphBuilder {
   }
 
   finish(): Uint8Array {
-    return onnx.ModelProto.encode({
+    return proto.onnx.ModelProto.encode({
       irVersion: IR_VERSION,
       producerName: 'longview',
       opsetImport: [

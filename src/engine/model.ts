@@ -1,0 +1,102 @@
+/**
+ * A converted model, loaded: manifest, graphs, tokenizer. Validates the folder before anything in it is used.
+ * Never downloads or converts.
+ */
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LongviewError } from '../base/index.js';
+import type { ProviderChoice } from './engine.js';
+import { FILES, MANIFEST_FILE, MANIFEST_FORMAT } from './graph-contract.js';
+import type { Manifest } from './graph-contract.js';
+import type { Tensor } from './ort.js';
+import { Graph, chooseProvider, floats } from './ort.js';
+import { Folder } from './state.js';
+
+export interface LoadOptions {
+  readonly threads: number;
+  readonly provider?: string;
+}
+
+export class Model {
+  private readonly masks = new Map<number, Tensor>();
+
+  private constructor(
+    readonly path: string,
+    readonly manifest: Manifest,
+    readonly prefill: Graph,
+    readonly decode: Graph,
+    readonly score: Graph,
+    readonly folder: Folder,
+    readonly provider: ProviderChoice,
+  ) {}
+
+  /** Throws `not-found` or `bad-format` with what to do. */
+  static async load(path: string, options: LoadOptions): Promise<Model> {
+    const manifest = await readManifest(path);
+    for (const file of manifest.files) {
+      const size = await stat(join(path, file.name)).then(
+        found => found.size,
+        () => -1,
+      );
+      if (size !== file.bytes) {
+        throw new LongviewError(
+          'bad-format',
+          `Model "${manifest.name}" is damaged (${file.name}: ${size < 0 ? 'missing' : `${size} bytes, not ${file.bytes}`}). ` +
+            `Remove it with \`longview model remove ${manifest.name}\` and add it again.`,
+        );
+      }
+    }
+    return Model.loadGraphs(path, manifest, options);
+  }
+
+  /** Loads the graphs of a folder whose manifest is known otherwise (a conversion that is being checked). */
+  static async loadGraphs(path: string, manifest: Manifest, options: LoadOptions): Promise<Model> {
+    const settings = { threads: options.threads };
+    return new Model(
+      path,
+      manifest,
+      await Graph.load(join(path, FILES.prefill), settings),
+      await Graph.load(join(path, FILES.decode), settings),
+      await Graph.load(join(path, FILES.score), settings),
+      await Folder.load(path, settings),
+      chooseProvider(options.provider),
+    );
+  }
+
+  /** float32 [1,1,n,n]: 0 on and under the diagonal, -1e30 above. */
+  causalBias(n: number): Tensor {
+    let mask = this.masks.get(n);
+    if (!mask) {
+      const values = new Float32Array(n * n);
+      for (let row = 0; row < n; row++) values.fill(-1e30, row * n + row + 1, (row + 1) * n);
+      mask = floats(values, [1, 1, n, n]);
+      // Chunk and single token are what comes again and again.
+      if (n === 1 || n === this.manifest.kvm.chunk) this.masks.set(n, mask);
+    }
+    return mask;
+  }
+
+  async dispose(): Promise<void> {
+    for (const graph of [this.prefill, this.decode, this.score]) await graph.release();
+    await this.folder.release();
+  }
+}
+
+export async function readManifest(path: string): Promise<Manifest> {
+  let manifest: Manifest;
+  try {
+    manifest = JSON.parse(await readFile(join(path, MANIFEST_FILE), 'utf8')) as Manifest;
+  } catch (error) {
+    throw new LongviewError('not-found', `There is no usable model in ${path}; add one with \`longview model add\`.`, {
+      cause: error,
+    });
+  }
+  const format: number = manifest.format;
+  if (format !== MANIFEST_FORMAT) {
+    throw new LongviewError(
+      'bad-format',
+      `Model "${manifest.name}" has format ${format}, this version reads ${MANIFEST_FORMAT}. Remove it and add it again.`,
+    );
+  }
+  return manifest;
+}

@@ -1,0 +1,83 @@
+/**
+ * The one importer of onnxruntime-node: sessions from files, tensors, the choice of an execution provider.
+ * Never knows what a graph computes.
+ */
+import './no-telemetry.js';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { LongviewError, messageOf } from '../base/index.js';
+import type { ProviderChoice } from './engine.js';
+
+export type { Tensor };
+
+export interface SessionSettings {
+  readonly threads: number;
+}
+
+/** A graph that is ready to run. */
+export class Graph {
+  private constructor(
+    private readonly session: InferenceSession,
+    readonly path: string,
+  ) {}
+
+  /** Throws `bad-format` with the file's name where onnxruntime refuses the graph. */
+  static async load(path: string, settings: SessionSettings): Promise<Graph> {
+    try {
+      const session = await InferenceSession.create(path, {
+        executionProviders: ['cpu'],
+        intraOpNumThreads: settings.threads,
+        interOpNumThreads: 1,
+        executionMode: 'sequential',
+        graphOptimizationLevel: 'all',
+        logSeverityLevel: 3,
+      });
+      return new Graph(session, path);
+    } catch (error) {
+      throw new LongviewError(
+        'bad-format',
+        `The model file ${path} can't be loaded (${messageOf(error)}). Remove the model and add it again.`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** Blocks this thread while it computes. Only the outputs asked for are fetched. */
+  async run(feeds: Record<string, Tensor>, outputs: readonly string[]): Promise<Record<string, Tensor>> {
+    return await this.session.run(feeds, outputs);
+  }
+
+  async release(): Promise<void> {
+    await this.session.release();
+  }
+}
+
+export function floats(values: Float32Array, shape: readonly number[]): Tensor {
+  return new Tensor('float32', values, shape);
+}
+
+export function bytes(values: Int8Array, shape: readonly number[]): Tensor {
+  return new Tensor('int8', values, shape);
+}
+
+export function integers(values: readonly number[] | Uint32Array, shape: readonly number[] = [values.length]): Tensor {
+  const wide = new BigInt64Array(values.length);
+  for (let i = 0; i < values.length; i++) wide[i] = BigInt(values[i]!);
+  return new Tensor('int64', wide, shape);
+}
+
+export function floatData(tensor: Tensor): Float32Array {
+  return tensor.data as Float32Array;
+}
+
+/** int64 data as 32-bit numbers. */
+export function integerData(tensor: Tensor): Uint32Array {
+  return Uint32Array.from(tensor.data as BigInt64Array, Number);
+}
+
+/** Which provider runs the graphs. Only the CPU is offered so far; other providers come with their own graphs. */
+export function chooseProvider(wanted: string | undefined): ProviderChoice {
+  if (wanted === undefined || wanted === 'auto' || wanted === 'cpu') {
+    return { name: 'cpu', reason: wanted === 'cpu' ? 'chosen in the settings' : 'the only provider this version runs' };
+  }
+  return { name: 'cpu', reason: `provider "${wanted}" is not supported in this version; the CPU is the last resort` };
+}

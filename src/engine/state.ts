@@ -1,0 +1,249 @@
+/**
+ * The compressed state of all layers and how chunks are folded into it: sums, counts and read radii in plain arrays,
+ * computed by the fold graphs. Source: kvm.md, Update; retrofit.md for ordinary checkpoints.
+ * G = layers x key heads groups (layer-major), S slots, d head size.
+ */
+import { join } from 'node:path';
+import { FILES, FOLD, READ, TOKENS } from './graph-contract.js';
+import type { Tensor } from './ort.js';
+import { Graph, floatData, floats, integerData, integers } from './ort.js';
+import type { SessionSettings } from './ort.js';
+import type { Rotation } from './rotary.js';
+
+/** Slots, or tokens as slots of count 1. float32: sums [G,S,d], the rest [G,S]. */
+export interface Slots {
+  readonly groups: number;
+  readonly slots: number;
+  readonly headSize: number;
+  readonly keySum: Float32Array;
+  readonly valueSum: Float32Array;
+  readonly count: Float32Array;
+  readonly keyRadius: Float32Array;
+  readonly valueRadius: Float32Array;
+}
+
+/** The same groups side by side: S is the sum of the parts' slots. */
+export function joinSlots(parts: readonly Slots[]): Slots {
+  const first = parts[0];
+  if (!first) throw new Error('Nothing to join.');
+  const { groups, headSize } = first;
+  const slots = parts.reduce((sum, part) => sum + part.slots, 0);
+  const join = (pick: (part: Slots) => Float32Array, size: number): Float32Array => {
+    const joined = new Float32Array(groups * slots * size);
+    for (let group = 0, at = 0; group < groups; group++) {
+      for (const part of parts) {
+        const run = part.slots * size;
+        joined.set(pick(part).subarray(group * run, (group + 1) * run), at);
+        at += run;
+      }
+    }
+    return joined;
+  };
+  return {
+    groups,
+    slots,
+    headSize,
+    keySum: join(part => part.keySum, headSize),
+    valueSum: join(part => part.valueSum, headSize),
+    count: join(part => part.count, 1),
+    keyRadius: join(part => part.keyRadius, 1),
+    valueRadius: join(part => part.valueRadius, 1),
+  };
+}
+
+/** Slots `from` up to `to` of every group. */
+export function sliceSlots(state: Slots, from: number, to: number): Slots {
+  const slots = to - from;
+  const cut = (values: Float32Array, size: number): Float32Array => {
+    const part = new Float32Array(state.groups * slots * size);
+    for (let group = 0; group < state.groups; group++) {
+      const start = (group * state.slots + from) * size;
+      part.set(values.subarray(start, start + slots * size), group * slots * size);
+    }
+    return part;
+  };
+  return {
+    groups: state.groups,
+    slots,
+    headSize: state.headSize,
+    keySum: cut(state.keySum, state.headSize),
+    valueSum: cut(state.valueSum, state.headSize),
+    count: cut(state.count, 1),
+    keyRadius: cut(state.keyRadius, 1),
+    valueRadius: cut(state.valueRadius, 1),
+  };
+}
+
+/** Keys only, for recall. */
+export interface KeySlots {
+  readonly groups: number;
+  readonly slots: number;
+  readonly headSize: number;
+  readonly keySum: Float32Array;
+  readonly count: Float32Array;
+}
+
+/** Which of the incoming become slots: that many, most novel first, or these rows (the same in every group). */
+export type Append = { readonly novel: number } | { readonly rows: readonly number[] };
+
+export interface Folded<T> {
+  readonly state: T;
+  /** uint32 [G,N]: the slot that took each incoming one. */
+  readonly slotOf: Uint32Array;
+}
+
+export function emptySlots(groups: number, headSize: number): Slots {
+  const none = new Float32Array(0);
+  return {
+    ...{ groups, slots: 0, headSize },
+    ...{ keySum: none, valueSum: none, count: none, keyRadius: none, valueRadius: none },
+  };
+}
+
+export function emptyKeySlots(groups: number, headSize: number): KeySlots {
+  return { groups, slots: 0, headSize, keySum: new Float32Array(0), count: new Float32Array(0) };
+}
+
+/** Runs the fold graphs of one model. */
+export class Folder {
+  private constructor(
+    private readonly tokens: Graph,
+    private readonly fold_: Graph,
+    private readonly place: Graph,
+    private readonly foldKeys_: Graph,
+    private readonly placeKeys: Graph,
+    private readonly read_: Graph,
+  ) {}
+
+  static async load(folder: string, settings: SessionSettings): Promise<Folder> {
+    const load = (file: string): Promise<Graph> => Graph.load(join(folder, file), settings);
+    return new Folder(
+      await load(FILES.tokens),
+      await load(FILES.fold),
+      await load(FILES.place),
+      await load(FILES.foldKeys),
+      await load(FILES.placeKeys),
+      await load(FILES.read),
+    );
+  }
+
+  /** Window keys [G,C,d] (rotated) and values [G,C,d] of one chunk → tokens as slots of count 1. */
+  async tokensOf(
+    keys: Float32Array,
+    values: Float32Array,
+    rotation: Rotation,
+    groups: number,
+    headSize: number,
+  ): Promise<Slots> {
+    const rows = rotation.rows;
+    const result = await this.tokens.run(
+      {
+        [TOKENS.key]: floats(keys, [1, groups, rows, headSize]),
+        [TOKENS.value]: floats(values, [1, groups, rows, headSize]),
+        [TOKENS.rows]: integers(rotation.indices, [1, rows]),
+        [TOKENS.cos]: floats(rotation.cos, [rows, headSize / 2]),
+        [TOKENS.sin]: floats(rotation.sin, [rows, headSize / 2]),
+      },
+      [TOKENS.plainKey, TOKENS.plainValue, TOKENS.keyRadius, TOKENS.valueRadius],
+    );
+    return {
+      groups,
+      slots: rows,
+      headSize,
+      keySum: floatData(result[TOKENS.plainKey]!),
+      valueSum: floatData(result[TOKENS.plainValue]!),
+      count: new Float32Array(groups * rows).fill(1),
+      keyRadius: floatData(result[TOKENS.keyRadius]!),
+      valueRadius: floatData(result[TOKENS.valueRadius]!),
+    };
+  }
+
+  /** Folds incoming slots into a state; the first `sinks` slots take no merges. The state given is not changed. */
+  async fold(state: Slots, incoming: Slots, append: Append, sinks: number): Promise<Folded<Slots>> {
+    const { groups, headSize } = incoming;
+    const feeds: Record<string, Tensor> = {
+      ...this.feedsOf(state, incoming, append, sinks),
+      [FOLD.valueSum]: floats(state.valueSum, [groups, state.slots, headSize]),
+      [FOLD.keyRadius]: floats(state.keyRadius, [groups, state.slots]),
+      [FOLD.valueRadius]: floats(state.valueRadius, [groups, state.slots]),
+      [FOLD.inValue]: floats(incoming.valueSum, [groups, incoming.slots, headSize]),
+      [FOLD.inKeyRadius]: floats(incoming.keyRadius, [groups, incoming.slots]),
+      [FOLD.inValueRadius]: floats(incoming.valueRadius, [groups, incoming.slots]),
+    };
+    const names = [FOLD.keySum, FOLD.valueSum, FOLD.count, FOLD.keyRadius, FOLD.valueRadius];
+    const graph = 'rows' in append ? this.place : this.fold_;
+    const result = await graph.run(feeds, [...names.map(FOLD.out), FOLD.slot]);
+    const out = (name: string): Float32Array => floatData(result[FOLD.out(name)]!);
+    const grown: Slots = {
+      groups,
+      slots: state.slots + ('rows' in append ? append.rows.length : append.novel),
+      headSize,
+      keySum: out(FOLD.keySum),
+      valueSum: out(FOLD.valueSum),
+      count: out(FOLD.count),
+      keyRadius: out(FOLD.keyRadius),
+      valueRadius: out(FOLD.valueRadius),
+    };
+    return { state: grown, slotOf: integerData(result[FOLD.slot]!) };
+  }
+
+  /** The same for keys alone; no sinks. */
+  async foldKeys(state: KeySlots, incoming: KeySlots, append: Append): Promise<Folded<KeySlots>> {
+    const graph = 'rows' in append ? this.placeKeys : this.foldKeys_;
+    const result = await graph.run(this.feedsOf(state, incoming, append, 0), [
+      FOLD.out(FOLD.keySum),
+      FOLD.out(FOLD.count),
+      FOLD.slot,
+    ]);
+    const grown: KeySlots = {
+      groups: incoming.groups,
+      slots: state.slots + ('rows' in append ? append.rows.length : append.novel),
+      headSize: incoming.headSize,
+      keySum: floatData(result[FOLD.out(FOLD.keySum)]!),
+      count: floatData(result[FOLD.out(FOLD.count)]!),
+    };
+    return { state: grown, slotOf: integerData(result[FOLD.slot]!) };
+  }
+
+  /** What attention reads of a state: keys and values, float32 [G,S,d] each. `temperature` [G,S] multiplies the keys. */
+  async read(
+    state: Slots,
+    temperature: Float32Array = new Float32Array(state.groups * state.slots).fill(1),
+  ): Promise<{ keys: Float32Array; values: Float32Array }> {
+    const { groups, slots, headSize } = state;
+    if (slots === 0) return { keys: new Float32Array(0), values: new Float32Array(0) };
+    const result = await this.read_.run(
+      {
+        [READ.keySum]: floats(state.keySum, [groups, slots, headSize]),
+        [READ.valueSum]: floats(state.valueSum, [groups, slots, headSize]),
+        [READ.keyRadius]: floats(state.keyRadius, [groups, slots]),
+        [READ.valueRadius]: floats(state.valueRadius, [groups, slots]),
+        [READ.temperature]: floats(temperature, [groups, slots]),
+      },
+      [READ.readKey, READ.readValue],
+    );
+    return { keys: floatData(result[READ.readKey]!), values: floatData(result[READ.readValue]!) };
+  }
+
+  async release(): Promise<void> {
+    for (const graph of [this.tokens, this.fold_, this.place, this.foldKeys_, this.placeKeys, this.read_]) {
+      await graph.release();
+    }
+  }
+
+  private feedsOf(state: KeySlots, incoming: KeySlots, append: Append, sinks: number): Record<string, Tensor> {
+    const { groups, headSize } = incoming;
+    const rows = 'rows' in append ? append.rows : [];
+    const rowsOfAll = Array.from({ length: groups }, () => rows).flat();
+    return {
+      [FOLD.keySum]: floats(state.keySum, [groups, state.slots, headSize]),
+      [FOLD.count]: floats(state.count, [groups, state.slots]),
+      [FOLD.inKey]: floats(incoming.keySum, [groups, incoming.slots, headSize]),
+      [FOLD.inCount]: floats(incoming.count, [groups, incoming.slots]),
+      [FOLD.sinks]: integers([sinks]),
+      ...('rows' in append
+        ? { [FOLD.appendIndex]: integers(rowsOfAll, [groups, rows.length]) }
+        : { [FOLD.append]: integers([append.novel]) }),
+    };
+  }
+}
