@@ -11,7 +11,7 @@ const proseNames =
 
 /** Lines of a text; the last one may be empty. */
 export function linesOf(text: string): string[] {
-  return text.split(/\r\n|\n|\r/);
+  return text.split(/\r?\n/);
 }
 
 /** The blocks of a text, in the order of their first lines, outer before inner. */

@@ -8,5 +8,9 @@ export type {
   WorkspaceMemory,
   WorkspaceStatus,
 } from './workspace-memory.js';
+export { openWorkspaceMemory } from './open.js';
+export type { OpenOptions } from './open.js';
+export { DEFAULT_SETTINGS } from './settings.js';
+export type { MemorySettings } from './settings.js';
 export { linesOf } from './blocks.js';
 export { questionTerms, termsOf } from './lexical.js';

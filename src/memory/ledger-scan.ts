@@ -3,21 +3,20 @@
  * gone leaves. A file whose time changed but whose bytes did not only gets its row refreshed.
  */
 import { throwIfCancelled, type ProgressListener } from '../base/index.js';
-import type { SeenFile, SourceFiles } from './source-files.js';
+import type { Known, SeenFile, SourceFiles } from './source-files.js';
 import type { LedgerRow, Store, StoreWriter } from './store/index.js';
+import { orderForReading } from './walk/index.js';
 
 /** Name of the blob that holds the workspace state; a file that leaves takes the state with it, to be composed again. */
 export const STATE_BLOB = 'state';
 /** Reasons that may pass by themselves, so that the file is tried again. */
-export const PASSING_REASONS: ReadonlySet<string> = new Set([
-  'unreadable',
-  'changed while it was read',
-  'not readable by the model',
-]);
+export const PASSING_REASONS: ReadonlySet<string> = new Set(['unreadable', 'changing', 'not readable by the model']);
 
 export interface ScanParts {
   readonly store: Store;
   readonly files: SourceFiles;
+  /** Paths to read before all others. */
+  readonly first?: readonly string[];
   readonly signal?: AbortSignal;
   readonly onProgress?: ProgressListener;
 }
@@ -29,10 +28,10 @@ export interface ScanResult {
   readonly gone: number;
 }
 
-export async function scanLedger({ store, files, signal, onProgress }: ScanParts): Promise<ScanResult> {
+export async function scanLedger({ store, files, first, signal, onProgress }: ScanParts): Promise<ScanResult> {
   const before = new Map(store.ledger.all().map(row => [row.path, row]));
   const changes: ((write: StoreWriter) => void)[] = [];
-  const waiting: string[] = [];
+  const waiting: LedgerRow[] = [];
   let seen = 0;
   let gone = 0;
   const leave = (row: LedgerRow): void => {
@@ -40,13 +39,19 @@ export async function scanLedger({ store, files, signal, onProgress }: ScanParts
     gone++;
     changes.push(write => write.deleteBlob(STATE_BLOB));
   };
-  for await (const file of files.walk(signal)) {
+  const known: Known = (path, size, mtimeMs) => {
+    const row = before.get(path);
+    if (row?.size !== size || row.mtimeMs !== mtimeMs) return undefined;
+    if (row.memoryKey !== undefined) return true;
+    return row.state === 'skipped' && !PASSING_REASONS.has(row.reason ?? '') ? row.reason : undefined;
+  };
+  for await (const file of files.walk(known, signal)) {
     throwIfCancelled(signal);
     onProgress?.({ task: 'Looking for changes', done: ++seen, unit: 'files', item: file.path });
     const old = before.get(file.path);
     before.delete(file.path);
     const row = await nextRow(file, old, store, files);
-    if (row.state === 'waiting' || row.state === 'stale') waiting.push(row.path);
+    if (row.state === 'waiting' || row.state === 'stale') waiting.push(row);
     if (old && row.memoryKey === undefined) leave(old);
     if (!old || !sameRow(old, row)) changes.push(write => write.putRow(row));
   }
@@ -58,7 +63,7 @@ export async function scanLedger({ store, files, signal, onProgress }: ScanParts
   for (let at = 0; at < changes.length; at += 5000) {
     await store.batch(write => changes.slice(at, at + 5000).forEach(change => change(write)));
   }
-  return { waiting, gone };
+  return { waiting: orderForReading(waiting, { first }).map(row => row.path), gone };
 }
 
 async function nextRow(

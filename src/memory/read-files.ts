@@ -79,7 +79,7 @@ async function readFile(
   onTokens: (tokens: number) => void,
 ): Promise<number | undefined> {
   const { store, files, settings, model } = parts;
-  const source = await files.read(path, parts.signal);
+  const source = await files.read(path);
   if (!source.ok) {
     throwIfCancelled(parts.signal);
     await skip(path, source.reason, store);
@@ -100,7 +100,7 @@ async function readFile(
     { label: path, text: source.value.text, tokensPerRecallSlot: settings.tokensPerRecallSlot },
     { signal: parts.signal, onProgress: onTokens },
   );
-  const after = await files.read(path, parts.signal);
+  const after = await files.read(path);
   const row = rowOf(path, source.value, key, reading.tokens, reading.recall.slots);
   const unchanged = after.ok && after.value.contentHash === source.value.contentHash;
   await store.batch(write => {

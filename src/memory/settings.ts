@@ -7,6 +7,10 @@ export interface MemorySettings {
   readonly stateBudget: number;
   /** Larger files are skipped. */
   readonly maxFileBytes: number;
+  /** Globs to leave out, in `.gitignore` syntax: the editor's excludes. */
+  readonly exclude: readonly string[];
+  /** Paths that are read whatever ignore rules and their names say. */
+  readonly named: readonly string[];
   /** Weight of the words' score beside the attention's, both in standard deviations; 0 leaves words out. */
   readonly lexicalWeight: number;
   /** Bytes kept of memories that no file stands on at the moment (another branch, undo). */
@@ -17,6 +21,8 @@ export const DEFAULT_SETTINGS: MemorySettings = {
   tokensPerRecallSlot: 4,
   stateBudget: 2048,
   maxFileBytes: 50_000_000,
+  exclude: [],
+  named: [],
   lexicalWeight: 0.5,
   keepBytes: 512_000_000,
 };

@@ -1,10 +1,13 @@
 /**
- * What the memory asks of the folder: which files there are, and the text of one. `open.ts` makes it of the walker;
- * tests may make their own. Paths are relative to the folder, with `/`.
+ * What the memory asks of a folder: which files there are, and the text of one. Paths are relative to the folder, with `/`.
+ * Never reads outside the folder, links resolved, and never throws for a bad file.
  */
-import type { Result } from '../base/index.js';
+import { join } from 'node:path';
+import { failed, ok, type Result } from '../base/index.js';
+import type { MemorySettings } from './settings.js';
+import { readText, walkWorkspace, type SkipReason, type Verdict } from './walk/index.js';
 
-/** A file or folder that was seen. */
+/** A file, or a folder that is skipped as a whole (its path ends with `/`). */
 export interface SeenFile {
   readonly path: string;
   readonly size: number;
@@ -21,9 +24,36 @@ export interface SourceText {
   readonly mtimeMs: number;
 }
 
+/** What an earlier walk found of a file: `true` if it was to be read, the reason if it was skipped. */
+export type Known = (path: string, size: number, mtimeMs: number) => true | string | undefined;
+
 export interface SourceFiles {
-  /** All files of the folder, the skipped too, in the order in which they are best read. */
-  walk(signal?: AbortSignal): AsyncIterable<SeenFile>;
-  /** Text and hash of one file, or why it has none. Never throws for a bad file. */
-  read(path: string, signal?: AbortSignal): Promise<Result<SourceText>>;
+  /** All files of the folder, the skipped too. A file that is `known` is not opened. */
+  walk(known: Known, signal?: AbortSignal): AsyncIterable<SeenFile>;
+  /** Text and hash of one file, or the reason why it has none. */
+  read(path: string): Promise<Result<SourceText>>;
+}
+
+/** The files of a folder on disk. `root` is a real path. */
+export function filesOf(root: string, settings: MemorySettings): SourceFiles {
+  const { maxFileBytes: maxBytes, exclude, named } = settings;
+  return {
+    async *walk(known, signal) {
+      const verdict = (path: string, size: number, mtimeMs: number): Verdict | undefined => {
+        const before = known(path, size, mtimeMs);
+        if (before === undefined) return undefined;
+        return before === true ? { read: true } : { read: false, reason: before as SkipReason };
+      };
+      for await (const file of walkWorkspace(root, { exclude, named, maxBytes, known: verdict, signal })) {
+        const { path, size, mtimeMs } = file;
+        yield file.verdict.read ? { path, size, mtimeMs } : { path, size, mtimeMs, skipped: file.verdict.reason };
+      }
+    },
+    async read(path) {
+      const read = await readText(join(root, path), { maxBytes, within: root });
+      if (!read.ok) return failed(read.reason);
+      const { text, hash, size, mtimeMs } = read.value;
+      return ok({ text, contentHash: hash, size, mtimeMs });
+    },
+  };
 }

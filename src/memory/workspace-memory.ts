@@ -58,8 +58,8 @@ export interface WorkspaceMemory extends Disposable {
   readonly root: string;
   /** Walks the folder and brings the ledger up to date without reading anything into memory. */
   scan(options?: WorkOptions): Promise<Coverage>;
-  /** Scans, reads what is new or changed, drops what is gone, composes the workspace state. Safe to cancel: what was read stays. */
-  refresh(options?: WorkOptions): Promise<ReadReport>;
+  /** Scans, reads what is new or changed, drops what is gone, composes the workspace state. Safe to cancel: what was read stays. `first`: paths to read before all others, e.g. open files. */
+  refresh(options?: WorkOptions & { readonly first?: readonly string[] }): Promise<ReadReport>;
   coverage(): Coverage;
   status(): WorkspaceStatus;
   files(): FileStatus[];

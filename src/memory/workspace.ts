@@ -77,14 +77,17 @@ export class Workspace implements WorkspaceMemory {
     });
   }
 
-  refresh(options: WorkOptions = {}): Promise<ReadReport> {
+  refresh(options: WorkOptions & { readonly first?: readonly string[] } = {}): Promise<ReadReport> {
     return this.alone(options, async work => {
       const start = performance.now();
       const counts: ReadCounts & { gone: number } = { read: 0, failed: 0, tokens: 0, gone: 0 };
       for (;;) {
         const lease = await this.becomeReader(work);
         try {
-          await this.readAll({ ...work, signal: AbortSignal.any([work.signal, lease.lost]) }, counts);
+          await this.readAll(
+            { ...work, first: options.first, signal: AbortSignal.any([work.signal, lease.lost]) },
+            counts,
+          );
           break;
         } catch (error) {
           // After a long sleep of the machine another process may have taken over: wait for it and look again.
@@ -131,7 +134,7 @@ export class Workspace implements WorkspaceMemory {
       index: this.index,
       cache: this.cache,
       lexicalWeight: this.parts.settings.lexicalWeight,
-      read: path => this.parts.files.read(path, options.signal),
+      read: path => this.parts.files.read(path),
       onChanged: path => changed.add(path),
       signal: options.signal,
     });
@@ -238,7 +241,7 @@ export class Workspace implements WorkspaceMemory {
   }
 
   private async readAll(
-    work: WorkOptions & { signal: AbortSignal },
+    work: WorkOptions & { signal: AbortSignal; first: readonly string[] | undefined },
     counts: ReadCounts & { gone: number },
   ): Promise<void> {
     const { files, settings, log } = this.parts;

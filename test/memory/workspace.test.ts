@@ -173,7 +173,9 @@ suite('workspace memory', () => {
   test('cancelling keeps what was read; the next run reads the rest', async () => {
     const memory = await folder.memory(engine);
     const stop = new AbortController();
-    engine.beforeRead = () => void (engine.reads.length === 2 && stop.abort());
+    engine.beforeRead = () => {
+      if (engine.reads.length === 2) stop.abort();
+    };
     await assert.rejects(
       memory.refresh({ signal: stop.signal }),
       (error: unknown) => (error as LongviewError).code === 'cancelled',

@@ -1,0 +1,47 @@
+/** Opens the memory of a folder: its store under the data folder, its files, an engine that starts when it is needed. */
+import { realpath } from 'node:fs/promises';
+import { LongviewError, codeOf, silentLog, type Log } from '../base/index.js';
+import type { Engine } from '../engine/index.js';
+import { LazyEngine } from './lazy-engine.js';
+import { DEFAULT_SETTINGS, type MemorySettings } from './settings.js';
+import { filesOf } from './source-files.js';
+import { openStore, storeFolder, type LeaseTimes } from './store/index.js';
+import type { WorkspaceMemory } from './workspace-memory.js';
+import { Workspace } from './workspace.js';
+
+export interface OpenOptions {
+  /** The folder to remember. */
+  readonly root: string;
+  /** Where stores lie; one folder for all workspaces of the user. */
+  readonly data: string;
+  /** The engine, or how to start it. It is not disposed of with the memory. */
+  readonly engine: Engine | (() => Promise<Engine>);
+  /** What is known of the model before it is started, so that a refresh with nothing to read need not start it. */
+  readonly model?: { readonly fingerprint: string };
+  readonly settings?: Partial<MemorySettings>;
+  readonly log?: Log;
+  /** Milliseconds between tries while another process reads; 1,000 if not given. */
+  readonly leaseRetry?: number;
+  /** Times of the reader's lease, for tests. */
+  readonly lease?: LeaseTimes;
+}
+
+/** Throws a `LongviewError` if the folder is not there or the store cannot be opened. */
+export async function openWorkspaceMemory(options: OpenOptions): Promise<WorkspaceMemory> {
+  const log = options.log ?? silentLog;
+  const settings = { ...DEFAULT_SETTINGS, ...options.settings };
+  const root = await realpath(options.root).catch((error: unknown) => {
+    throw new LongviewError(codeOf(error), `There is no folder ${options.root}: check the path.`, { cause: error });
+  });
+  const store = await openStore(storeFolder(options.data, root), { workspace: root, log, lease: options.lease });
+  return new Workspace({
+    root,
+    store,
+    files: filesOf(root, settings),
+    engine: new LazyEngine(options.engine),
+    model: options.model?.fingerprint,
+    settings,
+    log,
+    leaseRetry: options.leaseRetry ?? 1000,
+  });
+}
