@@ -23,15 +23,17 @@ export function packed(pieces: readonly Block[], target: number): Block[] {
     }
     if (open) out.push(open);
     open = undefined;
-    if (piece.endLine - piece.startLine + 1 <= MAX_BLOCK_LINES) open = piece;
+    if (piece.endLine - piece.startLine + 1 <= 1.5 * target) open = piece;
     else out.push(...windows(piece, target));
   }
   if (open) out.push(open);
   return out;
 }
 
-function windows(piece: Block, length: number): Block[] {
+function windows(piece: Block, target: number): Block[] {
   const out: Block[] = [];
+  const lines = piece.endLine - piece.startLine + 1;
+  const length = Math.ceil(lines / Math.ceil(lines / target));
   for (let start = piece.startLine; start <= piece.endLine; start += length) {
     out.push({ startLine: start, endLine: Math.min(start + length - 1, piece.endLine) });
   }

@@ -160,7 +160,7 @@ function paragraphs(plain: readonly Block[]): Block[] {
   const out: Block[] = [];
   for (const unit of plain) {
     const before = out.at(-1);
-    if (before && before.endLine + 1 === unit.startLine && unit.endLine - before.startLine < MAX_BLOCK_LINES) {
+    if (before && before.endLine + 1 === unit.startLine) {
       out[out.length - 1] = { startLine: before.startLine, endLine: unit.endLine };
     } else out.push({ startLine: unit.startLine, endLine: unit.endLine });
   }

@@ -13,7 +13,9 @@ const stopWords = new Set(
     'a an and any are as at be been but by can could did do does for from had has have how i if in into is it its me my of on or our ' +
     'shall should so than that the their them then there these they this those to us was we were what when where which while who whose why ' +
     'will with would you your function method class file files code place places line lines'
-  ).split(' '),
+  )
+    .split(' ')
+    .map(stem),
 );
 
 const word = /[\p{L}\p{N}_$]+/gu;

@@ -1,0 +1,271 @@
+/** From a question to lines: masses on lines, blocks, words, ranking, and recall over a folder with a fake engine. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { blocksOf, linesOf } from '../../src/memory/blocks.js';
+import { TermIndex, bm25, questionTerms, termsOf } from '../../src/memory/lexical.js';
+import { LineMass, sumOf, tokensBefore } from '../../src/memory/line-mass.js';
+import { attentionScore, distinct, standardised } from '../../src/memory/rank.js';
+import { FakeEngine } from './fake-engine.js';
+import { Folder } from './folder.js';
+
+const python = `import os
+
+LIMIT = 3
+
+
+class Session:
+    """Keeps connections."""
+
+    def __init__(self, retries=LIMIT):
+        self.retries = retries
+        self.pool = {}
+
+    @property
+    def size(self):
+        if self.pool:
+            return len(self.pool)
+        return 0
+
+
+def open_session(
+    retries,
+    timeout=None,
+):
+    session = Session(retries)
+    return session
+`;
+
+suite('blocks', () => {
+  const spans = (path: string, text: string): string[] =>
+    blocksOf(path, linesOf(text)).map(block => `${block.startLine}-${block.endLine}`);
+
+  test('Python: a class and its methods with decorators, functions with long heads, the rest as paragraphs', () => {
+    // 1-3 imports and constant, 6-17 the class, 9-11 and 13-17 its methods (with @property), 20-25 the function.
+    assert.deepEqual(spans('a.py', python), ['1-3', '6-17', '9-11', '13-17', '20-25']);
+  });
+
+  test('braces: comments belong to what follows, callbacks and control flow are no blocks of their own', () => {
+    const text = [
+      '/** Adds. */', // 1
+      'export function add(a: number, b: number): number {',
+      '  for (const x of [a]) {',
+      '    log(x);',
+      '  }',
+      '  return a + b;',
+      '}', // 7
+      '',
+      'class Box {', // 9
+      '  items = [];',
+      '  map(f: Mapper): Box {',
+      '    this.items.forEach(item => {',
+      '      f(item);',
+      '    });',
+      '  }', // 15
+      '}', // 16
+    ].join('\n');
+    assert.deepEqual(spans('a.ts', text), ['1-7', '9-16', '11-15']);
+  });
+
+  test('a brace on its own line opens the body of the line above', () => {
+    const text = ['int main(void)', '{', '    return 0;', '}', '', 'static int x;'].join('\n');
+    assert.deepEqual(spans('a.c', text), ['1-4', '6-6']);
+  });
+
+  test('Markdown: sections hold their subsections; a heading in a code fence is none', () => {
+    const text = ['# Top', 'Intro.', '', '## Setup', 'Run it.', '```', '# not a heading', '```', '## Use', 'Call it.'];
+    assert.deepEqual(spans('README.md', text.join('\n')), ['1-10', '1-2', '4-8', '9-10']);
+  });
+
+  test('flat data is cut into even windows of about 20 lines', () => {
+    const text = Array.from({ length: 65 }, (_, at) => `${at},x`).join('\n');
+    assert.deepEqual(spans('a.csv', text), ['1-17', '18-34', '35-51', '52-65']);
+  });
+
+  test('every line that is not blank is in a block of at most 60 lines, whatever the text', () => {
+    const line = fc.oneof(
+      fc.constantFrom(
+        '',
+        'def f(x):',
+        'if x {',
+        '}',
+        '# Head',
+        '// note',
+        '@deco',
+        '{',
+        ') {',
+        '#ifdef X',
+        'a = 1',
+        '===',
+      ),
+      fc.string(),
+    );
+    const indented = fc.tuple(fc.constantFrom('', '  ', '    ', '\t', '        '), line).map(([a, b]) => a + b);
+    fc.assert(
+      fc.property(fc.array(indented, { maxLength: 150 }), fc.constantFrom('a.py', 'a.md'), (texts, path) => {
+        const lines = linesOf(texts.join('\n'));
+        const covered = new Set<number>();
+        for (const { startLine, endLine } of blocksOf(path, lines)) {
+          assert.ok(startLine >= 1 && endLine <= lines.length && endLine - startLine < 61, `${startLine}-${endLine}`);
+          for (let at = startLine; at <= endLine; at++) covered.add(at);
+        }
+        lines.forEach((text, at) => assert.ok(text.trim() === '' || covered.has(at + 1), `line ${at + 1}: ${text}`));
+      }),
+      { seed: 7, numRuns: 300 },
+    );
+  });
+});
+
+suite('words', () => {
+  test('identifiers are split, and kept whole', () => {
+    assert.deepEqual(termsOf('parseHTTPHeader max_retries'), [
+      'parsehttpheader',
+      'pars',
+      'http',
+      'header',
+      'max_retries',
+      'max',
+      'retry',
+    ]);
+  });
+
+  test('forms of a word meet; writing without spaces gives pairs', () => {
+    assert.deepEqual(new Set(termsOf('retry retries')), new Set(['retry']));
+    assert.deepEqual(termsOf('parsing parsed parse'), ['pars', 'pars', 'pars']);
+    assert.deepEqual(termsOf('超时重试'), ['超时', '时重', '重试']);
+  });
+
+  test('a question loses its words of asking, unless it has no others', () => {
+    assert.deepEqual(questionTerms('Where is the timeout of a request handled?'), ['timeout', 'request', 'handl']);
+    assert.deepEqual(questionTerms('what is this'), ['what', 'is', 'this']);
+  });
+
+  test('BM25 as by hand', () => {
+    const index = new TermIndex(['alpha beta', 'beta', 'gamma gamma']);
+    const blocks = [
+      { startLine: 1, endLine: 1 },
+      { startLine: 2, endLine: 2 },
+      { startLine: 3, endLine: 3 },
+    ];
+    const [first, second, third] = bm25(['alpha'], [{ index, blocks }]);
+    // Lengths 2, 1, 2, mean 5/3; one of three has it: idf ln(1 + 2.5/1.5); tf 1: 2.2 / (1 + 1.2·(0.25 + 0.75·2/(5/3))).
+    assert.ok(Math.abs(first! - (Math.log(1 + 2.5 / 1.5) * 2.2) / (1 + 1.2 * (0.25 + (0.75 * 2) / (5 / 3)))) < 1e-12);
+    assert.deepEqual([second, third], [0, 0]);
+  });
+});
+
+suite('masses and ranking', () => {
+  // One key head, two slots: slot 0 has two tokens of line 1 and one of line 2, slot 1 one token of line 3.
+  const provenance = {
+    slotStart: Uint32Array.of(0, 2, 3),
+    lines: Uint32Array.of(1, 2, 3),
+    weights: Uint16Array.of(2, 1, 1),
+  };
+
+  test("a slot's mass is shared among its lines by their tokens", () => {
+    const tokens = tokensBefore(provenance, 2);
+    assert.deepEqual([...tokens], [0, 2, 3, 4]);
+    // Another text's slot comes first in the masses; two query heads share the key head.
+    const mass = LineMass.of(provenance, 2, tokens.length, Float32Array.of(9, 0.75, 0.25, 9, 0.5, 0), 1, [0, 0]);
+    assert.equal(mass.on(0, { startLine: 1, endLine: 1 }), 0.5);
+    assert.equal(mass.on(0, { startLine: 2, endLine: 3 }), 0.5);
+    assert.ok(Math.abs(mass.on(1, { startLine: 1, endLine: 9 }) - 0.5) < 1e-7);
+    assert.equal(sumOf(tokens, 0, 4, { startLine: 7, endLine: 9 }), 0);
+  });
+
+  test('the score is the formula of the fit', () => {
+    const tokens = tokensBefore(provenance, 2);
+    const text = {
+      tokens,
+      mass: LineMass.of(provenance, 2, 4, Float32Array.of(0.75, 0.25), 0, [0]),
+      nullMass: LineMass.of(provenance, 2, 4, Float32Array.of(0.25, 0.5), 0, [0]),
+    };
+    const parameters = { weight: [2], nullWeight: [0.5], lengthExponent: [0.5], logFloor: [-3] };
+    // Line 1: two tokens, mass 0.5, null mass 1/6.
+    const expected =
+      2 * Math.log(0.5 / Math.sqrt(2) + Math.exp(-3)) - 0.5 * Math.log(1 / 6 / Math.sqrt(2) + Math.exp(-3));
+    assert.ok(Math.abs(attentionScore(text, { startLine: 1, endLine: 1 }, parameters) - expected) < 1e-6);
+    assert.equal(attentionScore(text, { startLine: 8, endLine: 9 }, parameters), -Infinity);
+  });
+
+  test('standard scores put what has none last', () => {
+    assert.deepEqual(standardised([1, 3, -Infinity]), [-1, 1, -1]);
+    assert.deepEqual(standardised([-Infinity]), [0]);
+  });
+
+  test('of overlapping places the better one stays, and only so many of a file', () => {
+    const at = (path: string, startLine: number, endLine: number, score: number) => ({
+      path,
+      startLine,
+      endLine,
+      score,
+    });
+    const all = [at('a', 1, 9, 1), at('a', 3, 5, 2), at('a', 20, 25, 0.5), at('a', 30, 31, 0.4), at('b', 1, 2, 0.3)];
+    assert.deepEqual(
+      [...distinct(all, 2)].map(({ path, startLine }) => `${path}:${startLine}`),
+      ['a:3', 'a:20', 'b:1'],
+    );
+  });
+});
+
+suite('recall over a folder', () => {
+  let folder: Folder;
+  const engine = new FakeEngine();
+  suiteSetup(async () => {
+    folder = await Folder.of({
+      'session.py': python,
+      'guide.md': '# Guide\n\nIntroduction to everything.\n\n## Proxies\n\nSet the proxy address in the environment.\n',
+      'tls.go': 'package tls\n\nfunc verifyCertificate(chain []byte) error {\n\treturn check(chain)\n}\n',
+    });
+  });
+  suiteTeardown(() => folder.dispose());
+
+  for (const lexicalWeight of [0, 0.5]) {
+    test(`finds the exact lines, words weighing ${lexicalWeight}`, async () => {
+      const memory = await folder.memory(new FakeEngine(), { lexicalWeight });
+      await memory.refresh();
+      const [proxy] = await memory.recall('proxy address environment', { limit: 3 });
+      assert.deepEqual([proxy?.path, proxy?.startLine, proxy?.endLine], ['guide.md', 5, 7]);
+      assert.equal(proxy?.text, '## Proxies\n\nSet the proxy address in the environment.');
+      const [certificate] = await memory.recall('verify certificate chain', { limit: 1 });
+      assert.deepEqual([certificate?.path, certificate?.startLine, certificate?.endLine], ['tls.go', 3, 5]);
+    });
+  }
+
+  test('slots go to the engine once', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    await memory.recall('proxy', { limit: 2 });
+    await memory.recall('session', { limit: 2 }); // The fake throws when slots are put twice.
+    assert.equal(engine.recall.size, 3);
+  });
+
+  test('an engine that lost its slots gets them again', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    engine.recall.clear();
+    await memory.recall('proxy', { limit: 1 });
+    engine.recall.clear();
+    assert.equal((await memory.recall('proxy address', { limit: 1 }))[0]?.path, 'guide.md');
+  });
+
+  test('a file that changed on disk is left out and marked stale', async () => {
+    const memory = await folder.memory(new FakeEngine());
+    await memory.refresh();
+    await memory.recall('proxy address', { limit: 1 });
+    await folder.write('guide.md', '# Guide\n\nNothing about it.\n');
+    const spans = await memory.recall('proxy address', { limit: 5 });
+    assert.ok(spans.every(span => span.path !== 'guide.md'));
+    assert.equal(memory.coverage().stale, 1);
+    assert.deepEqual(await memory.source('guide.md'), { ok: false, reason: 'file changed since it was read' });
+  });
+
+  test('nothing read, nothing recalled, and no engine for it', async () => {
+    const empty = await Folder.of({});
+    try {
+      const memory = await empty.memory(() => Promise.reject(new Error('must not start')));
+      assert.deepEqual(await memory.recall('anything', { limit: 3 }), []);
+    } finally {
+      await empty.dispose();
+    }
+  });
+});
