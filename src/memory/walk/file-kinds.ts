@@ -34,9 +34,10 @@ export function kindByName(name: string): Verdict | undefined {
 const PROSE = /^\.(md|markdown|mdx|txt|text|rst|adoc|asciidoc|org|tex|log|csv|tsv|srt|vtt)$/;
 /** Formats that tools write on one line. */
 const MINIFIABLE = /^\.(js|mjs|cjs|jsx|css|html?|svg|json|geojson|xml|map)$/;
-/** A sample of at least so many characters, with lines this long on average, was not written by hand. */
+/** A sample of at least so many characters, of which this share is in such long lines, was not written by hand. */
 const MINIFIED_SAMPLE = 4096;
-const MINIFIED_LINE = 500;
+const LONG_LINE = 500;
+const IN_LONG_LINES = 0.8;
 
 const MARKED_LINES = 20;
 const COMMENT = /^\s*(\/\/|\/\*|\*|#|--|;|%|<!--|<\?|"|'|\{-|\(\*)/;
@@ -54,8 +55,9 @@ export function kindByText(name: string, start: string): Verdict | undefined {
   const lines = start.split('\n');
   const marked = lines.slice(0, MARKED_LINES).find(line => COMMENT.test(line) && isMarked(line));
   if (marked !== undefined) return skip('generated', marked.trim().slice(0, 100));
-  if (MINIFIABLE.test(extension) && start.length >= MINIFIED_SAMPLE && start.length / lines.length > MINIFIED_LINE) {
-    return skip('minified', `lines of ${Math.round(start.length / lines.length)} characters`);
+  if (MINIFIABLE.test(extension) && start.length >= MINIFIED_SAMPLE) {
+    const long = lines.filter(line => line.length > LONG_LINE).reduce((sum, line) => sum + line.length, 0);
+    if (long > IN_LONG_LINES * start.length) return skip('minified', `lines of over ${LONG_LINE} characters`);
   }
   return undefined;
 }

@@ -96,10 +96,15 @@ async function readOnce(path: string, maxBytes: number): Promise<Result<ReadByte
     const same = after.size === before.size && after.mtimeNs === before.mtimeNs && after.ctimeNs === before.ctimeNs;
     if (bytes === undefined || !same) return 'changed';
     const hash = createHash('sha256').update(bytes).digest('hex');
-    return ok({ bytes, hash, size, mtimeMs: Number(before.mtimeNs) / 1e6 });
+    return ok({ bytes, hash, size, mtimeMs: milliseconds(before.mtimeNs) });
   } finally {
     await file.close();
   }
+}
+
+/** The number that `stat` calls `mtimeMs`, to the last bit, so that rows of the walk can be compared with it. */
+function milliseconds(nanoseconds: bigint): number {
+  return Number(nanoseconds / 1_000_000_000n) * 1000 + Number(nanoseconds % 1_000_000_000n) / 1_000_000;
 }
 
 /** Exactly `size` bytes, or `undefined` if the file has fewer or more. */

@@ -14,7 +14,9 @@ export type Detected =
 const GUESS_BYTES = 64 * 1024;
 /** Share of control characters from which bytes are no text. */
 const MOST_CONTROLS = 0.05;
-/** Share of broken sequences up to which text counts as UTF-8 with faults (a log that was cut, say). */
+/** UTF-8 with faults (a log that was cut, say) has this many whole sequences for each broken one; no other encoding has. */
+const WHOLE_PER_BROKEN = 10;
+/** Share of characters that may be missing after decoding from a guessed encoding. */
 const MOST_BROKEN = 0.001;
 /** Guesses below this (of 100) are worth nothing. */
 const LEAST_CONFIDENCE = 10;
@@ -29,11 +31,9 @@ export function detectEncoding(bytes: Uint8Array, complete: boolean): Detected {
     return wide === undefined ? { kind: 'binary', detail: 'zero bytes' } : text(wide);
   }
   if (controlsOf(start) > MOST_CONTROLS * start.byteLength) return { kind: 'binary', detail: 'control characters' };
-  const broken = brokenUtf8(bytes, complete);
-  if (broken === 0) return text('utf-8');
+  if (isUtf8(bytes, complete)) return text('utf-8');
   const guess = guessOf(start);
-  if (guess !== undefined && guess !== 'utf-8') return text(guess);
-  return broken <= MOST_BROKEN * bytes.byteLength ? text('utf-8') : { kind: 'unknown' };
+  return guess === undefined ? { kind: 'unknown' } : text(guess);
 }
 
 /** The text of bytes in an encoding that `detectEncoding` gave for them; `undefined` if they are not in it. */
@@ -71,15 +71,16 @@ function withoutMark(bytes: Uint8Array, encoding: string): Uint8Array {
 
 /** UTF-16 without a mark: in text of mostly Latin letters every second byte is 0, and hardly any of the others. */
 function wideWithoutMark(sample: Uint8Array): string | undefined {
-  if (sample.byteLength < 4) return undefined;
+  if (sample.byteLength < 8) return undefined;
   const zeros = [0, 0];
   for (let at = 0; at < sample.byteLength; at++) if (sample[at] === 0) zeros[at & 1]!++;
   const half = sample.byteLength / 2;
   const [even, odd] = zeros as [number, number];
   const isText = (encoding: string): string | undefined => {
     const decoded = decodeText(sample.subarray(0, sample.byteLength & ~1), encoding) ?? '\0';
+    // The last character may be cut in two.
     // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-    return /[\0-\x08\x0e-\x1a\ufffd\ufffe\uffff]/.test(decoded.slice(0, -1)) ? undefined : encoding;
+    return /[\0-\x08\x0e-\x1a\ufffd\ufffe\uffff]/.test(decoded.replace(/\ufffd$/, '')) ? undefined : encoding;
   };
   if (odd > 0.4 * half && even < 0.02 * half) return isText('utf-16le');
   if (even > 0.4 * half && odd < 0.02 * half) return isText('utf-16be');
@@ -93,14 +94,16 @@ function controlsOf(sample: Uint8Array): number {
   return controls;
 }
 
-/** Number of sequences that are not UTF-8. A sequence cut by the end of an incomplete sample is none. */
-function brokenUtf8(bytes: Uint8Array, complete: boolean): number {
+/** A sequence cut by the end of an incomplete sample is no fault. */
+function isUtf8(bytes: Uint8Array, complete: boolean): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: !complete });
-    return 0;
+    return true;
   } catch {
     const decoded = new TextDecoder('utf-8').decode(bytes, { stream: !complete });
-    return Math.max(1, decoded.split('\ufffd').length - 1);
+    const broken = decoded.split('\ufffd').length - 1;
+    const whole = (decoded.match(/[^\0-\x7f\ufffd]/gu) ?? []).length;
+    return whole >= WHOLE_PER_BROKEN * broken;
   }
 }
 
@@ -109,7 +112,6 @@ function guessOf(sample: Uint8Array): string | undefined {
   const telling = tellingLines(sample);
   for (const { name, confidence } of analyse(telling)) {
     if (confidence < LEAST_CONFIDENCE) return undefined;
-    if (name === 'UTF-8') return 'utf-8';
     if (name === 'ASCII' || !iconv.encodingExists(name) || name.startsWith('UTF-')) continue;
     if (decodeText(telling, name) !== undefined) return name.toLowerCase();
   }
