@@ -33,7 +33,7 @@ export async function inspectFile(absolutePath: string, size: number, options: I
   if (kind !== undefined) return kind;
   let sample: Uint8Array;
   try {
-    sample = await sampleOf(absolutePath);
+    sample = await sampleOf(absolutePath, Math.min(size, SAMPLE_BYTES));
   } catch (error) {
     return skip('unreadable', (error as { code?: string }).code ?? 'unknown');
   }
@@ -56,16 +56,16 @@ function verdictOn(name: string, sample: Uint8Array, complete: boolean, options:
   return kindByText(name, start) ?? READ;
 }
 
-/** The first bytes of a regular file that is no link. */
-async function sampleOf(path: string): Promise<Uint8Array> {
+/** The first `wanted` bytes, or as many as there are, of a regular file that is no link. */
+async function sampleOf(path: string, wanted: number): Promise<Uint8Array> {
   const noFollow = process.platform === 'win32' ? 0 : constants.O_NOFOLLOW;
   const file = await open(path, OPEN_FLAGS | noFollow);
   try {
     if (!(await file.stat()).isFile()) throw Object.assign(new Error('not a file'), { code: 'not a file' });
-    const sample = Buffer.alloc(SAMPLE_BYTES);
+    const sample = Buffer.allocUnsafe(wanted);
     let length = 0;
-    while (length < SAMPLE_BYTES) {
-      const { bytesRead } = await file.read(sample, length, SAMPLE_BYTES - length, length);
+    while (length < wanted) {
+      const { bytesRead } = await file.read(sample, length, wanted - length, length);
       if (bytesRead === 0) break;
       length += bytesRead;
     }
