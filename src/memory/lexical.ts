@@ -105,18 +105,28 @@ function firstAtLeast(sorted: readonly number[], value: number): number {
 export function bm25(
   terms: readonly string[],
   texts: readonly { index: TermIndex; blocks: readonly Block[] }[],
-): number[] {
-  const lengths = texts.flatMap(({ index, blocks }) => blocks.map(block => index.length(block)));
-  const total = lengths.length;
+): Float64Array {
+  const total = texts.reduce((sum, text) => sum + text.blocks.length, 0);
+  const lengths = new Float64Array(total);
+  const scores = new Float64Array(total);
+  const counts = new Float64Array(total);
+  each(texts, (index, block, at) => (lengths[at] = index.length(block)));
   const mean = lengths.reduce((sum, n) => sum + n, 0) / Math.max(1, total) || 1;
-  const scores = new Array<number>(total).fill(0);
   for (const term of terms) {
-    const counts = texts.flatMap(({ index, blocks }) => blocks.map(block => index.count(term, block)));
+    each(texts, (index, block, at) => (counts[at] = index.count(term, block)));
     const having = counts.reduce((sum, n) => sum + (n > 0 ? 1 : 0), 0);
     const rarity = Math.log(1 + (total - having + 0.5) / (having + 0.5));
-    counts.forEach((n, i) => {
-      if (n > 0) scores[i]! += (rarity * n * (K1 + 1)) / (n + K1 * (1 - B + (B * lengths[i]!) / mean));
+    counts.forEach((n, at) => {
+      if (n > 0) scores[at]! += (rarity * n * (K1 + 1)) / (n + K1 * (1 - B + (B * lengths[at]!) / mean));
     });
   }
   return scores;
+}
+
+function each(
+  texts: readonly { index: TermIndex; blocks: readonly Block[] }[],
+  visit: (index: TermIndex, block: Block, at: number) => void,
+): void {
+  let at = 0;
+  for (const { index, blocks } of texts) for (const block of blocks) visit(index, block, at++);
 }

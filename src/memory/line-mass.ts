@@ -19,48 +19,67 @@ export function tokensBefore(provenance: Provenance, slots: number): Float64Arra
   return sums;
 }
 
-/** Mass on the lines of one text, as running sums: float64 [H,L+1]. */
+/** Masses [H,N] of a question and of one without content, over the slots of all texts. */
+export interface SlotMasses {
+  readonly mass: Float32Array;
+  readonly nullMass: Float32Array;
+}
+
+/** Mass on the lines of one text, as running sums: float64 [2,H,L+1], the question's and the contentless one's. */
 export class LineMass {
   private constructor(
     private readonly sums: Float64Array,
+    private readonly heads: number,
     private readonly width: number,
   ) {}
 
-  /**
-   * `mass` float32 [H,N]: mass of all texts' slots; this text's begin at `first`.
-   * `keyHeadOf` [H]: the key head of each query head.
-   */
+  /** `first`: where this text's slots begin in N. `width`: L+1. `keyHeadOf` [H]: the key head of each query head. */
   static of(
     provenance: Provenance,
     slots: number,
     width: number,
-    mass: Float32Array,
+    { mass, nullMass }: SlotMasses,
     first: number,
     keyHeadOf: readonly number[],
   ): LineMass {
     const { slotStart, lines, weights } = provenance;
-    const all = mass.length / keyHeadOf.length;
-    const sums = new Float64Array(keyHeadOf.length * width);
-    keyHeadOf.forEach((keyHead, head) => {
-      const row = keyHead * (slots + 1);
+    const heads = keyHeadOf.length;
+    const all = mass.length / heads;
+    const nulls = heads * width;
+    const sums = new Float64Array(2 * nulls);
+    for (let head = 0; head < heads; head++) {
+      const row = keyHeadOf[head]! * (slots + 1);
       const into = head * width;
+      const from = head * all + first;
       for (let slot = 0; slot < slots; slot++) {
-        const from = slotStart[row + slot]!;
-        const to = slotStart[row + slot + 1]!;
+        const start = slotStart[row + slot]!;
+        const end = slotStart[row + slot + 1]!;
         let total = 0;
-        for (let at = from; at < to; at++) total += weights[at]!;
+        for (let at = start; at < end; at++) total += weights[at]!;
         if (total === 0) continue;
-        const share = mass[head * all + first + slot]! / total;
-        for (let at = from; at < to; at++) sums[into + lines[at]!]! += share * weights[at]!;
+        const share = mass[from + slot]! / total;
+        const nullShare = nullMass[from + slot]! / total;
+        for (let at = start; at < end; at++) {
+          const cell = into + lines[at]!;
+          const weight = weights[at]!;
+          sums[cell]! += share * weight;
+          sums[nulls + cell]! += nullShare * weight;
+        }
       }
       accumulate(sums, into, into + width);
-    });
-    return new LineMass(sums, width);
+      accumulate(sums, nulls + into, nulls + into + width);
+    }
+    return new LineMass(sums, heads, width);
   }
 
-  /** Mass of one query head on a block. */
+  /** The question's mass of one query head on a block. */
   on(head: number, block: Block): number {
     return sumOf(this.sums, head * this.width, this.width, block);
+  }
+
+  /** The contentless question's. */
+  nullOn(head: number, block: Block): number {
+    return sumOf(this.sums, (this.heads + head) * this.width, this.width, block);
   }
 }
 

@@ -12,8 +12,6 @@ export interface TextMass {
   /** float64 [L+1]: tokens of lines, running sums. */
   readonly tokens: Float64Array;
   readonly mass: LineMass;
-  /** The same of a question without content. */
-  readonly nullMass: LineMass;
 }
 
 /** Score of one block; blocks without a token of their own score lowest. */
@@ -21,13 +19,13 @@ export function attentionScore(text: TextMass, block: Block, parameters: RecallP
   const tokens = sumOf(text.tokens, 0, text.tokens.length, block);
   if (tokens <= 0) return -Infinity;
   let score = 0;
-  parameters.weight.forEach((weight, head) => {
-    const length = tokens ** parameters.lengthExponent[head]!;
-    const floor = Math.exp(parameters.logFloor[head]!);
-    score +=
-      weight * Math.log(text.mass.on(head, block) / length + floor) -
-      parameters.nullWeight[head]! * Math.log(text.nullMass.on(head, block) / length + floor);
-  });
+  const { weight, nullWeight, lengthExponent, logFloor } = parameters;
+  for (let head = 0; head < weight.length; head++) {
+    const length = tokens ** lengthExponent[head]!;
+    const floor = Math.exp(logFloor[head]!);
+    score += weight[head]! * Math.log(text.mass.on(head, block) / length + floor);
+    score -= nullWeight[head]! * Math.log(text.mass.nullOn(head, block) / length + floor);
+  }
   return score;
 }
 

@@ -65,8 +65,7 @@ async function scored(question: string, files: readonly IndexedFile[], parts: Re
 
 function massOf(file: IndexedFile, scores: RecallScores, first: number, keyHeadOf: readonly number[]): TextMass {
   const { provenance, slots, tokens } = file;
-  const of = (mass: Float32Array): LineMass => LineMass.of(provenance, slots, tokens.length, mass, first, keyHeadOf);
-  return { tokens, mass: of(scores.mass), nullMass: of(scores.nullMass) };
+  return { tokens, mass: LineMass.of(provenance, slots, tokens.length, scores, first, keyHeadOf) };
 }
 
 /** Positions of the files worth cutting: all of them, or the best by their best window and by words in their path. */
@@ -141,7 +140,7 @@ function fused(
       attention.push(attentionScore(masses[file]!, { startLine, endLine }, parameters));
     }
   });
-  const words = standardised(lexicalWeight === 0 ? blocks.map(() => 0) : bm25(questionTerms(question), texts));
+  const words = standardised(lexicalWeight === 0 ? blocks.map(() => 0) : [...bm25(questionTerms(question), texts)]);
   return standardised(attention)
     .map((score, at) => ({ ...blocks[at]!, score: score + lexicalWeight * words[at]! }))
     .filter((_, at) => Number.isFinite(attention[at]!));

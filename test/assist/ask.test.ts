@@ -31,7 +31,9 @@ suite('ask', () => {
     const result = await ask(
       { memory, engine, question },
       {
-        onProgress: progress => void (events.at(-1) === progress.task || events.push(progress.task)),
+        onProgress: ({ task }) => {
+          if (events.at(-1) !== task) events.push(task);
+        },
         onRecalled: spans => void events.push(`recalled ${spans[0]?.path ?? ''}`),
         onText: text => void events.push(text),
       },

@@ -165,7 +165,15 @@ suite('masses and ranking', () => {
     const tokens = tokensBefore(provenance, 2);
     assert.deepEqual([...tokens], [0, 2, 3, 4]);
     // Another text's slot comes first in the masses; two query heads share the key head.
-    const mass = LineMass.of(provenance, 2, tokens.length, Float32Array.of(9, 0.75, 0.25, 9, 0.5, 0), 1, [0, 0]);
+    const mass = LineMass.of(
+      provenance,
+      2,
+      tokens.length,
+      { mass: Float32Array.of(9, 0.75, 0.25, 9, 0.5, 0), nullMass: new Float32Array(6) },
+      1,
+      [0, 0],
+    );
+    assert.equal(mass.nullOn(0, { startLine: 1, endLine: 3 }), 0);
     assert.equal(mass.on(0, { startLine: 1, endLine: 1 }), 0.5);
     assert.equal(mass.on(0, { startLine: 2, endLine: 3 }), 0.5);
     assert.ok(Math.abs(mass.on(1, { startLine: 1, endLine: 9 }) - 0.5) < 1e-7);
@@ -176,8 +184,14 @@ suite('masses and ranking', () => {
     const tokens = tokensBefore(provenance, 2);
     const text = {
       tokens,
-      mass: LineMass.of(provenance, 2, 4, Float32Array.of(0.75, 0.25), 0, [0]),
-      nullMass: LineMass.of(provenance, 2, 4, Float32Array.of(0.25, 0.5), 0, [0]),
+      mass: LineMass.of(
+        provenance,
+        2,
+        4,
+        { mass: Float32Array.of(0.75, 0.25), nullMass: Float32Array.of(0.25, 0.5) },
+        0,
+        [0],
+      ),
     };
     const parameters = { weight: [2], nullWeight: [0.5], lengthExponent: [0.5], logFloor: [-3] };
     // Line 1: two tokens, mass 0.5, null mass 1/6.
