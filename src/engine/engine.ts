@@ -153,4 +153,6 @@ export interface LossOptions extends CallOptions {
   /** Tokens used of the text at most. */
   readonly limit: number;
   readonly readDistance?: number;
+  /** Chunks in the window; default the model's. */
+  readonly windowChunks?: number;
 }

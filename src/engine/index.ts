@@ -15,4 +15,5 @@ export type {
   Schedule,
 } from './engine.js';
 export type { PackedSlots, Reading, RecallSlots } from './slots.js';
+export { openEngine } from './local-engine.js';
 export { runGraphs } from './verify.js';

@@ -30,6 +30,8 @@ export interface SessionOptions {
   /** Default: the model's (D0). */
   readonly readDistance?: number;
   readonly given?: GivenState;
+  /** Default: the model's (W). */
+  readonly windowChunks?: number;
 }
 
 /** What a pass gives beside the new keys and values: logits of the rows asked for, queries of the layers asked for. */
@@ -41,6 +43,7 @@ export interface Pass {
   /** New keys per layer, rotated, [1,K,n,d]. */
   readonly keys: readonly Tensor[];
   readonly rotation: Rotation;
+  readonly firstPosition: number;
 }
 
 export interface PassOptions {
@@ -66,7 +69,7 @@ export class KvmSession {
     private readonly options: SessionOptions,
   ) {
     const { architecture, kvm } = model.manifest;
-    this.window = new Window(architecture, kvm.chunk, kvm.windowChunks);
+    this.window = new Window(architecture, kvm.chunk, options.windowChunks ?? kvm.windowChunks);
     this.state = options.given?.slots ?? emptySlots(architecture.layers * architecture.keyHeads, architecture.headSize);
     this.givenSlots = this.state.slots;
     this.readDistance = options.readDistance ?? kvm.readDistance;
@@ -115,12 +118,14 @@ export class KvmSession {
       Array.from({ length: layers }, (_, layer) => result[name(layer)]!);
     const keys = pick(FORWARD.newKey);
     this.window.append(keys, pick(FORWARD.newValue), n);
+    const firstPosition = this.tokensSeen;
     this.tokensSeen += n;
     return {
       logits: floatData(result[FORWARD.logits]!),
       queries: new Map((options.queryLayers ?? []).map(layer => [layer, floatData(result[FORWARD.query(layer)]!)])),
       keys,
       rotation,
+      firstPosition,
     };
   }
 

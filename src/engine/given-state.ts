@@ -1,0 +1,46 @@
+/**
+ * States that a session attends to from its first token: the shared sinks in front, then composed states, each with the
+ * bias of its compression and the entry's bias and temperature per head (retrofit.md, last section). Pure.
+ */
+import type { Manifest } from './graph-contract.js';
+import type { GivenState } from './session.js';
+import type { Slots } from './state.js';
+import { joinSlots } from './state.js';
+
+export interface ComposedState {
+  readonly slots: Slots;
+  readonly tokensPerSlot: number;
+}
+
+/** Bias of a slot that stands for that many tokens: linear in the logarithm between the entry's points, flat outside. */
+export function biasOf(points: Manifest['kvm']['stateBias'], tokensPerSlot: number): number {
+  const next = points.findIndex(point => point.tokensPerSlot >= tokensPerSlot);
+  if (next === 0) return points[0]!.bias;
+  if (next < 0) return points.at(-1)?.bias ?? 0;
+  const [low, high] = [points[next - 1]!, points[next]!];
+  const part = Math.log(tokensPerSlot / low.tokensPerSlot) / Math.log(high.tokensPerSlot / low.tokensPerSlot);
+  return low.bias + part * (high.bias - low.bias);
+}
+
+export function giveStates(manifest: Manifest, sinks: Slots, states: readonly ComposedState[]): GivenState {
+  const { layers, heads, keyHeads } = manifest.architecture;
+  const { stateBias, stateBiasOfHead, stateTemperatureOfKeyHead } = manifest.kvm;
+  const slots = joinSlots([sinks, ...states.map(state => state.slots)]);
+  const bias = new Float32Array(layers * heads * slots.slots);
+  const temperature = new Float32Array(slots.groups * slots.slots).fill(1);
+  let from = sinks.slots;
+  for (const state of states) {
+    const to = from + state.slots.slots;
+    const common = biasOf(stateBias, state.tokensPerSlot);
+    for (let head = 0; head < layers * heads; head++) {
+      const own = stateBiasOfHead?.[Math.floor(head / heads)]?.[head % heads] ?? 0;
+      bias.fill(common + own, head * slots.slots + from, head * slots.slots + to);
+    }
+    for (let group = 0; group < slots.groups; group++) {
+      const own = stateTemperatureOfKeyHead?.[Math.floor(group / keyHeads)]?.[group % keyHeads] ?? 1;
+      temperature.fill(own, group * slots.slots + from, group * slots.slots + to);
+    }
+    from = to;
+  }
+  return { slots, bias, temperature };
+}

@@ -1,0 +1,161 @@
+/**
+ * The engine in this process: a model and everything the house asks of it. Calls that compute block this thread; the
+ * product runs it in a process of its own (process/).
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LongviewError } from '../base/index.js';
+import { Compressor } from './compress.js';
+import type {
+  CallOptions,
+  ComposeOptions,
+  Engine,
+  GenerateRequest,
+  GenerateResult,
+  LossOptions,
+  ModelDescription,
+  ReadRequest,
+  RecallScores,
+} from './engine.js';
+import { giveStates } from './given-state.js';
+import type { ComposedState } from './given-state.js';
+import { FILES } from './graph-contract.js';
+import { measureLoss } from './loss.js';
+import { Model } from './model.js';
+import type { LoadOptions } from './model.js';
+import { packSlots, unpackSlots } from './packing.js';
+import { readSinks, readText } from './reader.js';
+import { RecallHeads } from './recall-heads.js';
+import { RecallIndex } from './recall-index.js';
+import type { GivenState } from './session.js';
+import type { PackedSlots, Reading, RecallSlots } from './slots.js';
+import type { Slots } from './state.js';
+import { emptySlots } from './state.js';
+import { TextTokenizer } from './tokenizer.js';
+import { write } from './writer.js';
+import type { WriteOptions } from './writer.js';
+
+export async function openEngine(modelFolder: string, options: LoadOptions): Promise<Engine> {
+  const model = await Model.load(modelFolder, options);
+  const json = async (file: string): Promise<unknown> => JSON.parse(await readFile(join(modelFolder, file), 'utf8'));
+  const tokenizer = TextTokenizer.load(await json(FILES.tokenizer), await json(FILES.tokenizerConfig));
+  const heads = await RecallHeads.load(modelFolder, model.manifest);
+  return new LocalEngine(model, tokenizer, heads);
+}
+
+class LocalEngine implements Engine {
+  readonly model: ModelDescription;
+  private readonly states = new Map<string, ComposedState>();
+  private readonly recall: RecallIndex;
+  private sinks: Slots | undefined;
+  private lastGiven: { key: string; given: GivenState } | undefined;
+
+  constructor(
+    private readonly loaded: Model,
+    private readonly tokenizer: TextTokenizer,
+    private readonly heads: RecallHeads,
+  ) {
+    this.recall = new RecallIndex(loaded, tokenizer, heads);
+    this.model = describe(loaded, heads);
+  }
+
+  countTokens(text: string): Promise<number> {
+    return Promise.resolve(this.tokenizer.count(text));
+  }
+
+  read(request: ReadRequest, options?: CallOptions): Promise<Reading> {
+    return readText(this.loaded, this.tokenizer, this.heads, request, options);
+  }
+
+  async compose(
+    gists: Iterable<PackedSlots> | AsyncIterable<PackedSlots>,
+    options: ComposeOptions,
+  ): Promise<PackedSlots> {
+    const target = Math.min(options.budget, options.incoming);
+    const compressor = new Compressor(this.loaded.folder, target, options.incoming);
+    let done = 0;
+    for await (const gist of gists) {
+      options.signal?.throwIfAborted();
+      if (gist.slots > 0) await compressor.add(unpackSlots(gist));
+      done += gist.slots;
+      options.onProgress?.(done);
+    }
+    const { layers, keyHeads, headSize } = this.loaded.manifest.architecture;
+    return packSlots((await compressor.finish()) ?? emptySlots(layers * keyHeads, headSize));
+  }
+
+  putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void> {
+    const { layers, keyHeads, headSize } = this.loaded.manifest.architecture;
+    if (slots.groups !== layers * keyHeads || slots.headSize !== headSize) {
+      throw new LongviewError('bad-format', `State "${id}" was made by another model; compose it again.`);
+    }
+    this.states.set(id, { slots: unpackSlots(slots), tokensPerSlot });
+    this.lastGiven = undefined;
+    return Promise.resolve();
+  }
+
+  dropState(id: string): Promise<void> {
+    this.states.delete(id);
+    this.lastGiven = undefined;
+    return Promise.resolve();
+  }
+
+  putRecall(id: string, slots: RecallSlots): Promise<void> {
+    this.recall.put(id, slots);
+    return Promise.resolve();
+  }
+
+  dropRecall(id: string): Promise<void> {
+    this.recall.drop(id);
+    return Promise.resolve();
+  }
+
+  scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores> {
+    return this.recall.score(question, ids, options);
+  }
+
+  async generate(request: GenerateRequest, options?: WriteOptions): Promise<GenerateResult> {
+    const given = request.states && request.states.length > 0 ? await this.given(request.states) : undefined;
+    return write(this.loaded, this.tokenizer, request, given, options);
+  }
+
+  loss(text: string, options: LossOptions): Promise<{ loss: number; tokens: number }> {
+    return measureLoss(this.loaded, this.tokenizer, text, options);
+  }
+
+  dispose(): Promise<void> {
+    return this.loaded.dispose();
+  }
+
+  private async given(ids: readonly string[]): Promise<GivenState> {
+    const key = JSON.stringify(ids);
+    if (this.lastGiven?.key !== key) {
+      const states = ids.map(id => {
+        const state = this.states.get(id);
+        if (!state) throw new LongviewError('stale', `State "${id}" is not in the engine; put it there first.`);
+        return state;
+      });
+      this.sinks ??= await readSinks(this.loaded, this.tokenizer);
+      this.lastGiven = { key, given: giveStates(this.loaded.manifest, this.sinks, states) };
+    }
+    return this.lastGiven.given;
+  }
+}
+
+function describe(model: Model, heads: RecallHeads): ModelDescription {
+  const { manifest } = model;
+  const { layers, heads: queryHeads, keyHeads, headSize, vocabulary } = manifest.architecture;
+  return {
+    name: manifest.name,
+    fingerprint: manifest.fingerprint,
+    ...{ layers, heads: queryHeads, keyHeads, headSize, vocabulary },
+    chunk: manifest.kvm.chunk,
+    windowChunks: manifest.kvm.windowChunks,
+    sinks: manifest.kvm.sinks,
+    // Keys and values as int8, and five float32 numbers a group.
+    bytesPerSlot: layers * keyHeads * (2 * headSize + 20),
+    quantisation: manifest.quantisation,
+    provider: model.provider,
+    recall: { keyHeads: heads.keyHeads.length, keyHeadOf: heads.keyHeadOf, parameters: heads.parameters },
+  };
+}

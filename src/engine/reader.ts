@@ -1,0 +1,143 @@
+/**
+ * Reads one text from a fresh state: fixed prefix, then chunk by chunk; gives its gist and its recall slots (memory.md).
+ * What it gives depends on label, text, model and request alone.
+ */
+import { LongviewError, throwIfCancelled } from '../base/index.js';
+import { Compressor, RecallMerger } from './compress.js';
+import type { CallOptions, ReadRequest, Schedule } from './engine.js';
+import { linesOfTokens } from './lines.js';
+import type { Model } from './model.js';
+import { packRecall, packSlots } from './packing.js';
+import type { RecallHeads } from './recall-heads.js';
+import { rotationOf } from './rotary.js';
+import { floatData } from './ort.js';
+import type { Pass } from './session.js';
+import { KvmSession } from './session.js';
+import type { Reading } from './slots.js';
+import type { KeySlots, Slots } from './state.js';
+import { emptySlots, sliceSlots } from './state.js';
+import type { TextTokenizer } from './tokenizer.js';
+
+/** State of a text while it is read: the paper's default growth. */
+const READING: Schedule = { kind: 'powerLaw', factor: 16, exponent: 0.5 };
+const NO_SLOT = 0xffffffff;
+const LABEL = '{label}';
+
+/** Slots of a gist: clamp(sqrt(T)/2, 16, 256) (memory.md). */
+export function gistSlotsFor(tokens: number): number {
+  return Math.min(256, Math.max(16, Math.floor(Math.sqrt(tokens) / 2)));
+}
+
+/** The fixed part of the prefix before its label: every text's first tokens, the shared sinks among them. */
+export function prefixStart(model: Model, tokenizer: TextTokenizer): number[] {
+  const { prefix, sinks } = model.manifest.kvm;
+  const [before = ''] = prefix.split(LABEL);
+  const ids = [...tokenizer.encode(before, { special: true }).ids];
+  if (ids.length < sinks) {
+    throw new LongviewError('bad-format', `The model's prefix "${before}" has fewer than ${sinks} tokens.`);
+  }
+  return ids;
+}
+
+/** The first tokens of every text as slots of weight 1, from one reading. */
+export async function readSinks(model: Model, tokenizer: TextTokenizer): Promise<Slots> {
+  const ids = prefixStart(model, tokenizer).slice(0, model.manifest.kvm.sinks);
+  const session = await KvmSession.start(model, { schedule: READING });
+  await session.pass(ids, { logitRows: [] });
+  const [tokens] = await windowTokens(model, session);
+  return tokens!;
+}
+
+export async function readText(
+  model: Model,
+  tokenizer: TextTokenizer,
+  heads: RecallHeads,
+  request: ReadRequest,
+  options: CallOptions = {},
+): Promise<Reading> {
+  const { kvm, architecture } = model.manifest;
+  const [, after = ''] = kvm.prefix.split(LABEL);
+  const prefix = [...prefixStart(model, tokenizer), ...tokenizer.encode(request.label + after).ids];
+  const encoded = tokenizer.encode(request.text);
+  const ids = [...prefix, ...encoded.ids];
+  const lineOfToken = new Uint32Array(ids.length);
+  lineOfToken.set(linesOfTokens(request.text, encoded.ends), prefix.length);
+
+  const session = await KvmSession.start(model, { schedule: READING });
+  const merger = new RecallMerger(
+    model.folder,
+    heads.keyHeads.length,
+    architecture.headSize,
+    request.tokensPerRecallSlot,
+  );
+  for (let first = 0; first < ids.length;) {
+    throwIfCancelled(options.signal);
+    const count = Math.min(session.room, ids.length - first);
+    const pass = await session.pass(ids.slice(first, first + count), { logitRows: [] });
+    const skip = Math.max(0, kvm.sinks - first);
+    const keys = await recallKeys(model, heads, pass, Math.min(skip, count));
+    if (keys.slots > 0) await merger.add(keys);
+    first += count;
+    options.onProgress?.(first);
+  }
+  throwIfCancelled(options.signal);
+  return {
+    tokens: ids.length,
+    gist: packSlots(await gistOf(model, session, request.gistSlots ?? gistSlotsFor(ids.length))),
+    recall: packRecall(merger.slots),
+    lineOfToken,
+    slotOfToken: withoutSinks(merger.slotOfToken(), heads.keyHeads.length, ids.length, kvm.sinks),
+  };
+}
+
+/** Un-rotated keys of the recall key heads, the first `skip` tokens left out. */
+async function recallKeys(model: Model, heads: RecallHeads, pass: Pass, skip: number): Promise<KeySlots> {
+  const { headSize, frequencies } = model.manifest.architecture;
+  const groups = heads.keyHeads.length;
+  const n = pass.rotation.rows - skip;
+  const rotated = new Float32Array(groups * n * headSize);
+  heads.keyHeads.forEach(({ layer, head }, group) => {
+    const keys = floatData(pass.keys[layer]!);
+    const start = (head * pass.rotation.rows + skip) * headSize;
+    rotated.set(keys.subarray(start, start + n * headSize), group * n * headSize);
+  });
+  if (n === 0 || groups === 0) return { groups, slots: 0, headSize, keySum: rotated, count: new Float32Array(0) };
+  const rotation = rotationOf(frequencies, pass.firstPosition + skip, n);
+  // Keys stand in for values: recall has none.
+  return model.folder.tokensOf(rotated, rotated, rotation, groups, headSize);
+}
+
+/** Window blocks as un-rotated tokens, oldest first. */
+async function windowTokens(model: Model, session: KvmSession): Promise<Slots[]> {
+  const { layers, keyHeads, headSize, frequencies } = model.manifest.architecture;
+  const groups = layers * keyHeads;
+  const tokens: Slots[] = [];
+  for (const block of session.windowBlocks()) {
+    const rows = block.keys.length / groups / headSize;
+    const rotation = rotationOf(frequencies, block.firstPosition, rows);
+    tokens.push(await model.folder.tokensOf(block.keys, block.values, rotation, groups, headSize));
+  }
+  return tokens;
+}
+
+/** State and window folded to one small state, the sinks left out. */
+async function gistOf(model: Model, session: KvmSession, slots: number): Promise<Slots> {
+  const { sinks } = model.manifest.kvm;
+  const parts = [session.slots, ...(await windowTokens(model, session))].filter(part => part.slots > 0);
+  const [first, ...rest] = parts;
+  const kept = first && first.slots > sinks ? [sliceSlots(first, sinks, first.slots), ...rest] : rest;
+  const total = kept.reduce((sum, part) => sum + part.slots, 0);
+  const compressor = new Compressor(model.folder, Math.min(slots, total), total);
+  for (const part of kept) await compressor.add(part);
+  return (await compressor.finish()) ?? emptySlots(session.slots.groups, session.slots.headSize);
+}
+
+/** slotOf uint32 [K,T-m] → [K,T] with the sinks marked as in no slot. */
+function withoutSinks(slotOf: Uint32Array, heads: number, tokens: number, sinks: number): Uint32Array {
+  const all = new Uint32Array(heads * tokens).fill(NO_SLOT);
+  const run = Math.max(0, tokens - sinks);
+  for (let head = 0; head < heads; head++) {
+    all.set(slotOf.subarray(head * run, (head + 1) * run), head * tokens + tokens - run);
+  }
+  return all;
+}

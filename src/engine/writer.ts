@@ -1,0 +1,137 @@
+/**
+ * Writes: prefill of a chat prompt in chunks, then token by token, streamed as text. Ends at an end token, a stop text,
+ * the limit or a cancellation; a cancelled call gives what was written.
+ */
+import type { CallOptions, GenerateRequest, GenerateResult } from './engine.js';
+import type { Model } from './model.js';
+import { Sampler } from './sampling.js';
+import type { GivenState } from './session.js';
+import { KvmSession, prefill } from './session.js';
+import type { TextTokenizer } from './tokenizer.js';
+
+export interface WriteOptions extends CallOptions {
+  readonly onText?: (text: string) => void;
+}
+
+export async function write(
+  model: Model,
+  tokenizer: TextTokenizer,
+  request: GenerateRequest,
+  given: GivenState | undefined,
+  options: WriteOptions = {},
+): Promise<GenerateResult> {
+  const began = performance.now();
+  const answerPrefix = request.answerPrefix ?? '';
+  const prompt = [...tokenizer.encodeChat(request.messages, { addGenerationPrompt: true, answerPrefix })];
+  // The prompt is short against what was read: nothing of it is merged.
+  const session = await KvmSession.start(model, { schedule: { kind: 'keepEverything' }, given });
+  const sampler = new Sampler({
+    temperature: request.temperature ?? 0,
+    topP: request.topP ?? 1,
+    repetitionPenalty: request.repetitionPenalty ?? 1,
+    seed: request.seed ?? 0,
+  });
+  const text = new StoppableText(request.stop ?? [], piece => options.onText?.(piece));
+  text.add(answerPrefix);
+
+  let logits = new Float32Array(0);
+  let stopReason: GenerateResult['stopReason'] = 'length';
+  let written = 0;
+  let firstTokenMs = 0;
+  try {
+    await prefill(
+      session,
+      prompt,
+      (first, count) => ({ logitRows: first + count === prompt.length ? [count - 1] : [] }),
+      async (pass, first, count) => {
+        logits = pass.logits as Float32Array<ArrayBuffer>;
+        options.onProgress?.(first + count);
+        // A cancellation that has arrived is seen between chunks.
+        await yieldToEvents();
+        options.signal?.throwIfAborted();
+      },
+    );
+    const stream = tokenizer.decodeStream();
+    while (written < request.maxTokens) {
+      const token = sampler.next(logits);
+      if (written === 0) firstTokenMs = performance.now() - began;
+      written++;
+      if (model.manifest.endTokens.includes(token) || token === tokenizer.eosId) {
+        stopReason = 'end';
+        break;
+      }
+      if (text.add(stream.push(token))) {
+        stopReason = 'stop';
+        break;
+      }
+      await yieldToEvents();
+      options.signal?.throwIfAborted();
+      if (written < request.maxTokens)
+        logits = (await session.pass([token], { logitRows: [0] })).logits as Float32Array<ArrayBuffer>;
+    }
+    if (stopReason !== 'stop') text.add(stream.end());
+  } catch (error) {
+    if (!options.signal?.aborted) throw error;
+    stopReason = 'cancelled';
+  }
+  if (stopReason !== 'stop') text.flush();
+  return {
+    text: text.given,
+    promptTokens: prompt.length,
+    writtenTokens: written,
+    stopReason,
+    firstTokenMs: Math.round(firstTokenMs),
+    totalMs: Math.round(performance.now() - began),
+  };
+}
+
+/** Passes text on, but holds back what may still become a stop text. */
+export class StoppableText {
+  given = '';
+  private held = '';
+
+  constructor(
+    private readonly stops: readonly string[],
+    private readonly onText: (text: string) => void,
+  ) {}
+
+  /** Gives true when a stop text came; what was before it has been passed on. */
+  add(text: string): boolean {
+    this.held += text;
+    const found = this.stops.map(stop => this.held.indexOf(stop)).filter(at => at >= 0);
+    if (found.length > 0) {
+      this.pass(Math.min(...found));
+      return true;
+    }
+    this.pass(this.held.length - this.possibleStop());
+    return false;
+  }
+
+  /** No stop text will come any more. */
+  flush(): void {
+    this.pass(this.held.length);
+  }
+
+  /** Length of the longest end of what is held that begins a stop text. */
+  private possibleStop(): number {
+    let longest = 0;
+    for (const stop of this.stops) {
+      for (let length = Math.min(stop.length - 1, this.held.length); length > longest; length--) {
+        if (this.held.endsWith(stop.slice(0, length))) longest = length;
+      }
+    }
+    return longest;
+  }
+
+  private pass(length: number): void {
+    const text = this.held.slice(0, length);
+    this.held = this.held.slice(length);
+    if (text === '') return;
+    this.given += text;
+    this.onText(text);
+  }
+}
+
+function yieldToEvents(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve));
+}
