@@ -1,0 +1,120 @@
+/**
+ * What is installed: folders `models/NAME` with a manifest. Folders `NAME.part-PID-…` are work in progress, or what a
+ * process that died left of it. Looking never writes; only `removeModel` and `cleanLeftovers` delete.
+ */
+import { readdir, rename, rm } from 'node:fs/promises';
+import { isAbsolute, join, resolve, sep } from 'node:path';
+import { LongviewError } from '../base/index.js';
+import { isModelName, readCatalogue } from './catalogue.js';
+import { downloadFolder, modelFolder, modelsFolder } from './data-folder.js';
+import { folderBytes } from './files.js';
+import { readModelManifest } from './manifest.js';
+import type { ModelManifest } from './manifest.js';
+import { isAlive } from './lock.js';
+
+export interface InstalledModel {
+  readonly name: string;
+  readonly folder: string;
+  readonly manifest: ModelManifest;
+  /** What memories need to know of it before it is loaded. */
+  readonly description: { readonly name: string; readonly fingerprint: string };
+}
+
+export interface ListedModel {
+  readonly name: string;
+  readonly folder: string;
+  /** Bytes on disk. */
+  readonly bytes: number;
+  /** Absent where the folder cannot be used; then `problem` says why. */
+  readonly manifest?: ModelManifest;
+  readonly problem?: string;
+}
+
+/** Installed models by name, damaged ones included. */
+export async function listModels(data: string): Promise<readonly ListedModel[]> {
+  const entries = await readdir(modelsFolder(data), { withFileTypes: true }).catch(() => []);
+  const models: ListedModel[] = [];
+  for (const entry of entries) {
+    if (!entry.isDirectory() || !isModelName(entry.name) || isLeftover(entry.name)) continue;
+    const folder = join(modelsFolder(data), entry.name);
+    const base = { name: entry.name, folder, bytes: await folderBytes(folder) };
+    try {
+      models.push({ ...base, manifest: await readModelManifest(folder) });
+    } catch (error) {
+      models.push({ ...base, problem: (error as Error).message });
+    }
+  }
+  return models.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/**
+ * The installed model of a name, or of a path to a model folder; without one the catalogue's default, else the only one
+ * there is. Throws `not-found` or `bad-format`, saying which command helps.
+ */
+export async function findModel(data: string, name?: string): Promise<InstalledModel> {
+  if (name !== undefined && (isAbsolute(name) || name.includes('/') || name.includes(sep))) return open(resolve(name));
+  if (name !== undefined) {
+    const folder = modelFolder(data, name);
+    return open(folder, `Model ${name} is not installed: run \`longview model add ${name}\`.`);
+  }
+  const usable = (await listModels(data)).filter(model => model.manifest);
+  const preferred = (await readCatalogue()).default;
+  const chosen = usable.find(model => model.name === preferred) ?? (usable.length === 1 ? usable[0] : undefined);
+  if (chosen) return open(chosen.folder);
+  throw new LongviewError(
+    'not-found',
+    usable.length === 0
+      ? 'No model is installed: run `longview model add`.'
+      : `Several models are installed: choose one with --model (${usable.map(model => model.name).join(', ')}).`,
+  );
+}
+
+async function open(folder: string, absent?: string): Promise<InstalledModel> {
+  try {
+    const manifest = await readModelManifest(folder);
+    const description = { name: manifest.name, fingerprint: manifest.fingerprint };
+    return { name: manifest.name, folder, manifest, description };
+  } catch (error) {
+    if (absent !== undefined && error instanceof LongviewError && error.code === 'not-found') {
+      throw new LongviewError('not-found', absent, { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** Deletes a model and its downloads. It is gone for others at once, before its bytes are. Throws `not-found`. */
+export async function removeModel(data: string, name: string): Promise<void> {
+  const folder = modelFolder(data, name);
+  const doomed = `${folder}.part-${process.pid}-removed`;
+  try {
+    await rename(folder, doomed);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      throw new LongviewError('not-found', `Model ${name} is not installed.`, { cause: error });
+    }
+    throw new LongviewError('permission', `Cannot remove model ${name}: another program may be using it.`, {
+      cause: error,
+    });
+  }
+  await rm(doomed, { recursive: true, force: true });
+  await rm(downloadFolder(data, name), { recursive: true, force: true });
+}
+
+const LEFTOVER = /\.part-(\d+)(-|$)/;
+
+function isLeftover(name: string): boolean {
+  return LEFTOVER.test(name);
+}
+
+/** Deletes work in progress of processes that are gone. Gives the names of the folders. */
+export async function cleanLeftovers(data: string): Promise<readonly string[]> {
+  const entries = await readdir(modelsFolder(data), { withFileTypes: true }).catch(() => []);
+  const cleaned: string[] = [];
+  for (const entry of entries) {
+    const pid = LEFTOVER.exec(entry.name)?.[1];
+    if (pid === undefined || !entry.isDirectory() || isAlive(Number(pid))) continue;
+    await rm(join(modelsFolder(data), entry.name), { recursive: true, force: true });
+    cleaned.push(entry.name);
+  }
+  return cleaned;
+}

@@ -1,0 +1,75 @@
+/**
+ * `model.json` of an installed model, as far as this room needs it; the converter writes it, last of all files, so a
+ * folder that has one is complete. What else is in it is kept as it is.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { LongviewError } from '../base/index.js';
+import { sha256Of, sizeOf } from './files.js';
+
+export const MANIFEST_FILE = 'model.json';
+
+const manifestFile = z.looseObject({
+  format: z.literal(1),
+  name: z.string().min(1),
+  origin: z.string(),
+  licence: z.string(),
+  /** Digest of everything that decides what the model computes: part of every memory's key. */
+  fingerprint: z.string().min(1),
+  quantisation: z.string(),
+  files: z.array(
+    z.object({
+      name: z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/),
+      bytes: z.number().int().nonnegative(),
+      sha256: z.string().regex(/^[0-9a-f]{64}$/),
+    }),
+  ),
+});
+
+export type ModelManifest = z.infer<typeof manifestFile>;
+
+/** Throws `not-found` where there is none, `bad-format` where it cannot be used. */
+export async function readModelManifest(folder: string): Promise<ModelManifest> {
+  const path = join(folder, MANIFEST_FILE);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new LongviewError('not-found', `There is no model in ${folder}.`, { cause: error });
+  }
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    throw new LongviewError('bad-format', `${path} is not JSON: remove the model and add it again.`, { cause: error });
+  }
+  const parsed = manifestFile.safeParse(content);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new LongviewError(
+    'bad-format',
+    `${path}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}. Remove the model and add it again.`,
+  );
+}
+
+/** Holds every file against the manifest. Throws `bad-format` (missing, another size) or `hash-mismatch`. */
+export async function verifyModel(folder: string, manifest: ModelManifest, signal?: AbortSignal): Promise<void> {
+  for (const { name, bytes, sha256 } of manifest.files) {
+    const path = join(folder, name);
+    const size = await sizeOf(path);
+    if (size !== bytes) {
+      const found = size < 0 ? 'is missing' : `has ${size} bytes, not ${bytes}`;
+      throw new LongviewError(
+        'bad-format',
+        `Model ${manifest.name}: ${name} ${found}. Remove the model and add it again.`,
+      );
+    }
+    if ((await sha256Of(path, signal)) !== sha256) {
+      throw new LongviewError(
+        'hash-mismatch',
+        `Model ${manifest.name}: ${name} was changed. Remove the model and add it again.`,
+      );
+    }
+  }
+}
