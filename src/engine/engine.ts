@@ -124,6 +124,8 @@ export interface GenerateResult {
 }
 
 export interface Engine extends Disposable {
+  /** Rises when the engine was started anew: states and recall slots put before are gone. */
+  readonly generation: number;
   readonly model: ModelDescription;
   countTokens(text: string): Promise<number>;
   /** Reads a text from a fresh state. Cancelled between chunks. */

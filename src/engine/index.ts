@@ -16,4 +16,6 @@ export type {
 } from './engine.js';
 export type { PackedSlots, Reading, RecallSlots } from './slots.js';
 export { openEngine } from './local-engine.js';
+export { startEngine } from './process/start-engine.js';
+export type { StartOptions } from './process/start-engine.js';
 export { runGraphs } from './verify.js';

@@ -44,6 +44,7 @@ export async function openEngine(modelFolder: string, options: LoadOptions): Pro
 }
 
 class LocalEngine implements Engine {
+  readonly generation = 1;
   readonly model: ModelDescription;
   private readonly states = new Map<string, ComposedState>();
   private readonly recall: RecallIndex;

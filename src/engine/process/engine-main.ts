@@ -1,0 +1,138 @@
+/**
+ * The engine process: loads a model, serves calls one after another (the model is busy with one anyway), hears
+ * cancellations between chunks and tokens. Ends when its parent does. Never writes to stdout.
+ */
+import { codeOf, messageOf } from '../../base/index.js';
+import type { ComposeOptions, Engine } from '../engine.js';
+import { openEngine } from '../local-engine.js';
+import type { PackedSlots } from '../slots.js';
+import type { ComposeBegin, EngineArguments, FromEngine, ToEngine } from './messages.js';
+
+const send = (message: FromEngine): void => {
+  if (process.connected) process.send!(message);
+};
+
+/** Lets messages that have arrived be handled before the next chunk blocks the thread. */
+const cancelled = new Map<number, AbortController>();
+let queue: Promise<void> = Promise.resolve();
+let engine: Engine | undefined;
+
+process.on('disconnect', () => process.exit(0));
+// Ctrl-C reaches the whole group; the parent decides when this process ends.
+process.on('SIGINT', () => undefined);
+process.on('message', (message: ToEngine) => {
+  switch (message.kind) {
+    case 'call': {
+      const controller = new AbortController();
+      cancelled.set(message.id, controller);
+      queue = queue.then(() => serve(message, controller.signal));
+      break;
+    }
+    case 'cancel':
+      cancelled.get(message.id)?.abort();
+      break;
+    case 'stop':
+      process.exit(0);
+  }
+});
+
+async function serve(call: Extract<ToEngine, { kind: 'call' }>, signal: AbortSignal): Promise<void> {
+  try {
+    send({ kind: 'result', id: call.id, value: await run(engine!, call, signal) });
+  } catch (error) {
+    const code = signal.aborted ? 'cancelled' : codeOf(error);
+    send({ kind: 'error', id: call.id, code, message: code === 'cancelled' ? 'Cancelled.' : messageOf(error) });
+  } finally {
+    cancelled.delete(call.id);
+  }
+}
+
+function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: AbortSignal): Promise<unknown> {
+  const { id, name, args } = call;
+  const options = { signal, onProgress: (tokens: number) => send({ kind: 'progress', id, tokens }) };
+  const [first, second, third] = args as never[];
+  switch (name) {
+    case 'countTokens':
+    case 'dropState':
+    case 'dropRecall':
+      return target[name](first!);
+    case 'putState':
+      return target.putState(first!, second!, third!);
+    case 'putRecall':
+      return target.putRecall(first!, second!);
+    case 'read':
+      return target.read(first!, options);
+    case 'scoreRecall':
+      return target.scoreRecall(first!, second!, options);
+    case 'loss':
+      return target.loss(first!, { ...(second as unknown as object), ...options } as never);
+    case 'generate':
+      return target.generate(first!, { ...options, onText: text => send({ kind: 'text', id, text }) });
+    case 'composeBegin':
+      compositions.set(first!, new Composition(target, second!));
+      return Promise.resolve();
+    case 'composeAdd':
+      return compositionOf(first!).add(second!);
+    case 'composeEnd': {
+      const composition = compositionOf(first!);
+      compositions.delete(first!);
+      return composition.end();
+    }
+  }
+}
+
+/** A composition whose gists come by call: a queue of one between the calls and `Engine.compose`. */
+class Composition {
+  private readonly result: Promise<PackedSlots>;
+  private deliver: ((gist: PackedSlots | undefined) => void) | undefined;
+  private wanted: Promise<PackedSlots | undefined>;
+  private taken: (() => void) | undefined;
+
+  constructor(target: Engine, begin: ComposeBegin) {
+    this.wanted = this.next();
+    this.result = target.compose(this.gists(), begin satisfies ComposeOptions);
+    // A failure is reported by the next add or by end.
+    this.result.catch(() => undefined);
+  }
+
+  async add(gist: PackedSlots): Promise<void> {
+    const taken = new Promise<void>(resolve => (this.taken = resolve));
+    this.deliver!(gist);
+    await Promise.race([taken, this.result]);
+  }
+
+  end(): Promise<PackedSlots> {
+    this.deliver!(undefined);
+    return this.result;
+  }
+
+  private async *gists(): AsyncGenerator<PackedSlots> {
+    for (;;) {
+      const gist = await this.wanted;
+      if (!gist) return;
+      this.wanted = this.next();
+      yield gist;
+      this.taken?.();
+    }
+  }
+
+  private next(): Promise<PackedSlots | undefined> {
+    return new Promise(resolve => (this.deliver = resolve));
+  }
+}
+
+const compositions = new Map<string, Composition>();
+
+function compositionOf(id: string): Composition {
+  const composition = compositions.get(id);
+  if (!composition) throw new Error(`There is no composition "${id}".`);
+  return composition;
+}
+
+try {
+  const { modelFolder, ...options } = JSON.parse(process.argv[2] ?? '{}') as EngineArguments;
+  engine = await openEngine(modelFolder, options);
+  send({ kind: 'ready', model: engine.model });
+} catch (error) {
+  send({ kind: 'unusable', code: codeOf(error), message: messageOf(error) });
+}

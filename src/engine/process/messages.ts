@@ -1,0 +1,50 @@
+/**
+ * What crosses between the server's side and the engine process: plain data and typed arrays (advanced serialization).
+ * A call has an id; the engine answers it once with `result` or `error`, after any number of events. Types only.
+ */
+import type { ErrorCode } from '../../base/index.js';
+import type { ModelDescription } from '../engine.js';
+import type { PackedSlots } from '../slots.js';
+
+/** Methods of `Engine` that cross as they are, arguments in order; options are replaced by events. */
+export type CallName =
+  | 'countTokens'
+  | 'read'
+  | 'putState'
+  | 'dropState'
+  | 'putRecall'
+  | 'dropRecall'
+  | 'scoreRecall'
+  | 'generate'
+  | 'loss'
+  /** A composition is opened, fed gist by gist, and finished: gists come one at a time. */
+  | 'composeBegin'
+  | 'composeAdd'
+  | 'composeEnd';
+
+export type ToEngine =
+  | { readonly kind: 'call'; readonly id: number; readonly name: CallName; readonly args: readonly unknown[] }
+  | { readonly kind: 'cancel'; readonly id: number }
+  | { readonly kind: 'stop' };
+
+export type FromEngine =
+  | { readonly kind: 'ready'; readonly model: ModelDescription }
+  | { readonly kind: 'unusable'; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: 'result'; readonly id: number; readonly value: unknown }
+  | { readonly kind: 'error'; readonly id: number; readonly code: ErrorCode; readonly message: string }
+  | { readonly kind: 'progress'; readonly id: number; readonly tokens: number }
+  | { readonly kind: 'text'; readonly id: number; readonly text: string };
+
+/** Arguments of the process: one JSON object. */
+export interface EngineArguments {
+  readonly modelFolder: string;
+  readonly threads: number;
+  readonly provider?: string;
+}
+
+export interface ComposeBegin {
+  readonly budget: number;
+  readonly incoming: number;
+}
+
+export type Gist = PackedSlots;

@@ -1,0 +1,240 @@
+/**
+ * Starts the engine process and speaks to it as an `Engine`. When the process dies, the calls in it fail with
+ * `engine-crashed` and the next call starts a new one: at most 4 times in 3 minutes (architecture.md). States and recall
+ * slots die with it; `generation` tells holders of such ids that they must put them again.
+ */
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { LongviewError, silentLog } from '../../base/index.js';
+import type { Log } from '../../base/index.js';
+import type {
+  CallOptions,
+  ComposeOptions,
+  Engine,
+  GenerateRequest,
+  GenerateResult,
+  LossOptions,
+  ModelDescription,
+  ReadRequest,
+  RecallScores,
+} from '../engine.js';
+import type { PackedSlots, Reading, RecallSlots } from '../slots.js';
+import type { CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
+
+export interface StartOptions {
+  readonly modelFolder: string;
+  /** Default: the machine's cores, at most 8. */
+  readonly threads?: number;
+  readonly provider?: string;
+  readonly log?: Log;
+  /** The engine process's script, where it does not lie beside this one (a bundle). */
+  readonly script?: string;
+}
+
+const RESTARTS = 4;
+const RESTART_WINDOW_MS = 3 * 60_000;
+const MAX_THREADS = 8;
+
+/** Starts the process and waits until its model is loaded. Throws what loading throws. */
+export async function startEngine(options: StartOptions): Promise<Engine> {
+  const engine = new EngineProcess(options);
+  await engine.ready();
+  return engine;
+}
+
+interface Pending {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
+  readonly onProgress?: (tokens: number) => void;
+  readonly onText?: (text: string) => void;
+}
+
+class EngineProcess implements Engine {
+  generation = 0;
+  private description: ModelDescription | undefined;
+  private child: ChildProcess | undefined;
+  private starting: Promise<void> | undefined;
+  private readonly pending = new Map<number, Pending>();
+  private readonly starts: number[] = [];
+  private nextId = 1;
+  private disposed = false;
+
+  constructor(private readonly options: StartOptions) {}
+
+  get model(): ModelDescription {
+    return this.description!;
+  }
+
+  /** Resolves when a process with the model loaded is there. */
+  ready(): Promise<void> {
+    this.starting ??= this.start();
+    return this.starting;
+  }
+
+  countTokens(text: string): Promise<number> {
+    return this.call('countTokens', [text]);
+  }
+
+  read(request: ReadRequest, options?: CallOptions): Promise<Reading> {
+    return this.call('read', [request], options);
+  }
+
+  async compose(
+    gists: Iterable<PackedSlots> | AsyncIterable<PackedSlots>,
+    options: ComposeOptions,
+  ): Promise<PackedSlots> {
+    const id = `compose ${this.nextId}`;
+    await this.call('composeBegin', [id, { budget: options.budget, incoming: options.incoming }]);
+    let done = 0;
+    try {
+      for await (const gist of gists) {
+        options.signal?.throwIfAborted();
+        await this.call('composeAdd', [id, gist]);
+        done += gist.slots;
+        options.onProgress?.(done);
+      }
+    } catch (error) {
+      await this.call('composeEnd', [id]).catch(() => undefined);
+      throw error;
+    }
+    return this.call('composeEnd', [id]);
+  }
+
+  putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void> {
+    return this.call('putState', [id, slots, tokensPerSlot]);
+  }
+
+  dropState(id: string): Promise<void> {
+    return this.call('dropState', [id]);
+  }
+
+  putRecall(id: string, slots: RecallSlots): Promise<void> {
+    return this.call('putRecall', [id, slots]);
+  }
+
+  dropRecall(id: string): Promise<void> {
+    return this.call('dropRecall', [id]);
+  }
+
+  scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores> {
+    return this.call('scoreRecall', [question, ids], options);
+  }
+
+  generate(
+    request: GenerateRequest,
+    options?: CallOptions & { onText?: (text: string) => void },
+  ): Promise<GenerateResult> {
+    return this.call('generate', [request], options);
+  }
+
+  loss(text: string, options: LossOptions): Promise<{ loss: number; tokens: number }> {
+    const { signal, onProgress, ...plain } = options;
+    return this.call('loss', [text, plain], { signal, onProgress });
+  }
+
+  async dispose(): Promise<void> {
+    this.disposed = true;
+    const child = this.child;
+    if (!child) return;
+    const gone = new Promise<void>(resolve => child.once('exit', () => resolve()));
+    if (child.connected) child.send({ kind: 'stop' } satisfies ToEngine);
+    const late = setTimeout(() => child.kill('SIGKILL'), 2000);
+    await gone;
+    clearTimeout(late);
+  }
+
+  private async call<T>(
+    name: CallName,
+    args: readonly unknown[],
+    options: CallOptions & { onText?: (text: string) => void } = {},
+  ): Promise<T> {
+    if (options.signal?.aborted) throw new LongviewError('cancelled', 'Cancelled.');
+    await this.ready();
+    const id = this.nextId++;
+    const cancel = (): void => this.send({ kind: 'cancel', id });
+    options.signal?.addEventListener('abort', cancel);
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        this.pending.set(id, { resolve, reject, onProgress: options.onProgress, onText: options.onText });
+        this.send({ kind: 'call', id, name, args });
+      });
+    } finally {
+      options.signal?.removeEventListener('abort', cancel);
+      this.pending.delete(id);
+    }
+  }
+
+  private send(message: ToEngine): void {
+    if (this.child?.connected) this.child.send(message);
+  }
+
+  private async start(): Promise<void> {
+    const now = Date.now();
+    while (this.starts.length > 0 && now - this.starts[0]! > RESTART_WINDOW_MS) this.starts.shift();
+    if (this.disposed || this.starts.length > RESTARTS) {
+      throw new LongviewError('engine-crashed', 'The engine stopped again and again; see the log, then try again.');
+    }
+    this.starts.push(now);
+    const args: EngineArguments = {
+      modelFolder: this.options.modelFolder,
+      threads: this.options.threads ?? Math.min(MAX_THREADS, availableParallelism()),
+      provider: this.options.provider,
+    };
+    const script = this.options.script ?? fileURLToPath(new URL('./engine-main.js', import.meta.url));
+    const child = fork(script, [JSON.stringify(args)], {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      env: { ...process.env, ORT_DISABLE_TELEMETRY: '1' },
+    });
+    this.child = child;
+    const log = this.options.log ?? silentLog;
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => log('warning', `engine: ${text.trimEnd()}`));
+    await new Promise<void>((resolve, reject) => {
+      child.on('message', (message: FromEngine) => {
+        if (message.kind === 'ready') {
+          this.description = message.model;
+          this.generation++;
+          resolve();
+        } else if (message.kind === 'unusable') {
+          this.starting = undefined;
+          child.kill();
+          reject(new LongviewError(message.code, message.message));
+        } else {
+          this.receive(message);
+        }
+      });
+      child.on('error', reject);
+      child.on('exit', (code, signal) => {
+        this.starting = undefined;
+        this.child = undefined;
+        const how = signal ?? `exit code ${code}`;
+        if (!this.disposed) log('error', `engine: the process ended (${how})`);
+        const crashed = new LongviewError('engine-crashed', `The engine process ended (${how}); it is started again.`);
+        reject(crashed);
+        for (const pending of this.pending.values()) pending.reject(crashed);
+        this.pending.clear();
+      });
+    });
+  }
+
+  private receive(message: Exclude<FromEngine, { kind: 'ready' | 'unusable' }>): void {
+    const pending = this.pending.get(message.id);
+    if (!pending) return;
+    switch (message.kind) {
+      case 'result':
+        pending.resolve(message.value as never);
+        break;
+      case 'error':
+        pending.reject(new LongviewError(message.code, message.message));
+        break;
+      case 'progress':
+        pending.onProgress?.(message.tokens);
+        break;
+      case 'text':
+        pending.onText?.(message.text);
+        break;
+    }
+  }
+}
