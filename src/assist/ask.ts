@@ -2,7 +2,7 @@
  * A question about a folder, answered: read what is unread, recall places, let the model write over them, check what it
  * cites. What was recalled is reported before the first word. Never trusts the model's text: it is data to be checked.
  */
-import { LongviewError, throwIfCancelled, type ProgressListener } from '../base/index.js';
+import { LongviewError, codeOf, throwIfCancelled, type ProgressListener } from '../base/index.js';
 import type { Engine, GenerateResult } from '../engine/index.js';
 import { questionTerms, termsOf, type Coverage, type RecalledSpan, type WorkspaceMemory } from '../memory/index.js';
 import { checkCitations, placeOf, type Citation } from './citations.js';
@@ -101,7 +101,6 @@ async function write(
 ): Promise<{ text: string; citations: readonly Citation[]; result: GenerateResult }> {
   const { memory, engine } = request;
   const best = [...new Set(spans.map(span => span.path))].slice(0, request.gists ?? 2);
-  const states = await memory.states(best, { signal });
   const budget = request.promptTokens ?? 900;
   const { messages, places } = await promptOf({
     question,
@@ -109,17 +108,23 @@ async function write(
     budget,
     countTokens: text => engine.countTokens(text),
   });
-  const result = await engine.generate(
-    {
-      messages,
-      states,
-      maxTokens: request.maxTokens ?? 200,
-      temperature: 0,
-      repetitionPenalty: 1.1,
-      stop: ['\nQuestion:', '\n[1] ', '<|im_start|>'],
-    },
-    { signal, onText },
-  );
+  const generate = (states: readonly string[]): Promise<GenerateResult> =>
+    engine.generate(
+      {
+        messages,
+        states,
+        maxTokens: request.maxTokens ?? 200,
+        temperature: 0,
+        repetitionPenalty: 1.1,
+        stop: ['\nQuestion:', '\n[1] ', '<|im_start|>'],
+      },
+      { signal, onText },
+    );
+  const result = await generate(await memory.states(best, { signal })).catch(async (error: unknown) => {
+    // The engine was started anew and has lost the states.
+    if (codeOf(error) !== 'stale' && codeOf(error) !== 'engine-crashed') throw error;
+    return generate(await memory.states(best, { signal }));
+  });
   if (result.stopReason === 'cancelled') throw new LongviewError('cancelled', 'Cancelled.');
   const { text, citations } = await checkCitations(withoutLoops(result.text).trim(), places, memory);
   const parts = [text === '' ? 'The model wrote nothing.' : text];

@@ -24,6 +24,7 @@ export class RecallIndex {
   private readonly pending = new Map<string, RecallSlots>();
   private readonly inEngine = new Set<string>();
   private engine: Engine | undefined;
+  private generation = 0;
 
   constructor(private readonly store: Store) {}
 
@@ -43,10 +44,11 @@ export class RecallIndex {
     return this.files.get(key);
   }
 
-  /** Brings the engine's slots up to date. */
+  /** Brings the engine's slots up to date; after a restart of the engine all go there again. */
   async push(engine: Engine): Promise<void> {
-    if (this.engine !== engine) this.forgetEngine();
+    if (this.engine !== engine || this.generation !== engine.generation) this.inEngine.clear();
     this.engine = engine;
+    this.generation = engine.generation;
     for (const key of this.inEngine) {
       if (this.files.has(key)) continue;
       this.inEngine.delete(key);
@@ -60,12 +62,6 @@ export class RecallIndex {
       this.inEngine.add(key);
       this.pending.delete(key);
     }
-  }
-
-  /** After a restart of the engine: nothing of what was put there is there any more. */
-  forgetEngine(): void {
-    this.inEngine.clear();
-    this.engine = undefined;
   }
 
   private load(row: LedgerRow): boolean {

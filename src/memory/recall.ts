@@ -51,13 +51,12 @@ export async function recallSpans(question: string, limit: number, parts: Recall
 
 async function scored(question: string, files: readonly IndexedFile[], parts: RecallParts): Promise<RecallScores> {
   const ids = files.map(file => file.key);
-  await parts.index.push(parts.engine);
   try {
+    await parts.index.push(parts.engine);
     return await parts.engine.scoreRecall(question, ids, { signal: parts.signal });
   } catch (error) {
-    if (codeOf(error) !== 'not-found' && codeOf(error) !== 'engine-crashed') throw error;
-    // The engine was restarted and has lost the slots.
-    parts.index.forgetEngine();
+    if (codeOf(error) !== 'stale' && codeOf(error) !== 'engine-crashed') throw error;
+    // The engine was started anew in the meantime and has lost the slots.
     await parts.index.push(parts.engine);
     return parts.engine.scoreRecall(question, ids, { signal: parts.signal });
   }

@@ -19,6 +19,7 @@ export class StateKeeper {
   /** Ids in the engine, oldest first. */
   private readonly inEngine = new Set<string>();
   private engine: Engine | undefined;
+  private generation = 0;
 
   constructor(
     private readonly store: Store,
@@ -70,8 +71,7 @@ export class StateKeeper {
 
   /** Puts the stored state and the gists of these memories into the engine; returns their ids, the workspace's first. */
   async putInto(engine: Engine, keys: readonly string[]): Promise<string[]> {
-    if (this.engine !== engine) this.inEngine.clear();
-    this.engine = engine;
+    this.attend(engine);
     const ids: string[] = [];
     const state = this.load();
     if (state) {
@@ -96,7 +96,16 @@ export class StateKeeper {
   /** Drops the states of single files from the engine, and lets go of what is known of their memories. */
   async release(engine: Engine): Promise<void> {
     this.gistSlots.clear();
+    this.attend(engine);
     for (const id of [...this.inEngine]) if (id.startsWith('gist:')) await this.drop(engine, id);
+  }
+
+  /** In another engine, or one that was started anew, is nothing of what was put there before. */
+  private attend(engine: Engine): void {
+    if (this.engine === engine && this.generation === engine.generation) return;
+    this.inEngine.clear();
+    this.engine = engine;
+    this.generation = engine.generation;
   }
 
   private load(): WorkspaceState | undefined {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { ask, coverageLine, promptOf } from '../../src/assist/index.js';
 import { withoutLoops } from '../../src/assist/loops.js';
-import type { LongviewError } from '../../src/base/index.js';
+import { LongviewError } from '../../src/base/index.js';
 import type { WorkspaceMemory } from '../../src/memory/index.js';
 import { FakeEngine } from '../memory/fake-engine.js';
 import { Folder } from '../memory/folder.js';
@@ -148,6 +148,22 @@ suite('ask', () => {
     assert.equal(states.length, 2);
     assert.match(states[0]!, /^workspace:/);
     assert.match(states[1]!, /^gist:/);
+  });
+
+  test('an engine that was restarted gets the states again', async () => {
+    await ask({ memory, engine, question });
+    engine.restart();
+    engine.answer = 'In src/retry.py:1.';
+    assert.match((await ask({ memory, engine, question })).answer, /^In `src\/retry\.py:1`\./);
+  });
+
+  test('an engine that crashes while it writes is asked once more', async () => {
+    engine.answer = () => {
+      if (engine.generation > 1) return 'In src/retry.py:1.';
+      engine.restart();
+      throw new LongviewError('engine-crashed', 'The engine stopped.');
+    };
+    assert.match((await ask({ memory, engine, question })).answer, /^In `src\/retry\.py:1`\./);
   });
 
   test('an empty question is a usage error; a cancelled one stops', async () => {

@@ -37,6 +37,7 @@ export class FakeEngine implements Engine {
   /** Called before each text is read; may throw. */
   beforeRead: (label: string, signal: AbortSignal | undefined) => void | Promise<void> = () => undefined;
   readonly model: ModelDescription;
+  generation = 1;
 
   constructor(fingerprint = 'fake-1') {
     this.model = {
@@ -64,6 +65,13 @@ export class FakeEngine implements Engine {
         },
       },
     };
+  }
+
+  /** As after a crash: all that was put is gone. */
+  restart(): void {
+    this.generation++;
+    this.states.clear();
+    this.recall.clear();
   }
 
   countTokens(text: string): Promise<number> {
@@ -144,7 +152,7 @@ export class FakeEngine implements Engine {
     const slotStart = new Uint32Array(ids.length + 1);
     const parts = ids.map((id, at) => {
       const slots = this.recall.get(id);
-      if (!slots) throw new LongviewError('not-found', `No recall slots ${id}.`);
+      if (!slots) throw new LongviewError('stale', `No recall slots ${id}.`);
       slotStart[at + 1] = slotStart[at]! + slots.slots;
       return slots;
     });
@@ -152,25 +160,26 @@ export class FakeEngine implements Engine {
     return { rows: rows.length, slotStart, mass: massOf(rows, parts), nullMass: massOf(['n/a'], parts) };
   }
 
-  generate(
+  // eslint-disable-next-line @typescript-eslint/require-await -- as above
+  async generate(
     request: GenerateRequest,
     options: CallOptions & { readonly onText?: (text: string) => void } = {},
   ): Promise<GenerateResult> {
     this.prompts.push(request);
     for (const id of request.states ?? []) {
-      if (!this.states.has(id)) throw new LongviewError('not-found', `No state ${id}.`);
+      if (!this.states.has(id)) throw new LongviewError('stale', `No state ${id}.`);
     }
     const text = typeof this.answer === 'string' ? this.answer : this.answer(request);
     options.onText?.(text);
     const promptTokens = wordsOf(request.messages.map(message => message.content).join(' ')).length;
-    return Promise.resolve({
+    return {
       text,
       promptTokens,
       writtenTokens: wordsOf(text).length,
       stopReason: 'end',
       firstTokenMs: 1,
       totalMs: 2,
-    });
+    };
   }
 
   loss(): Promise<{ loss: number; tokens: number }> {

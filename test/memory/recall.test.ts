@@ -256,9 +256,9 @@ suite('recall over a folder', () => {
   test('an engine that lost its slots gets them again', async () => {
     const memory = await folder.memory(engine);
     await memory.refresh();
-    engine.recall.clear();
+    engine.restart();
     await memory.recall('proxy', { limit: 1 });
-    engine.recall.clear();
+    engine.restart();
     assert.equal((await memory.recall('proxy address', { limit: 1 }))[0]?.path, 'guide.md');
   });
 
