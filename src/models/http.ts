@@ -2,9 +2,10 @@
  * One GET over HTTPS, redirects followed: through HTTPS_PROXY / NO_PROXY where they are set, with short patience for a
  * host that does not answer. Never speaks plain HTTP, except to 127.0.0.1 where a test allows it.
  */
-import { Agent, EnvHttpProxyAgent, request } from 'undici';
+import { Agent, ProxyAgent, request } from 'undici';
 import type { Dispatcher } from 'undici';
 import { LongviewError } from '../base/index.js';
+import { proxyFor } from './proxy.js';
 
 export interface HttpOptions {
   readonly signal?: AbortSignal;
@@ -14,6 +15,8 @@ export interface HttpOptions {
   readonly connectTimeout?: number;
   /** Milliseconds until the answer begins, and between its parts; 30,000. */
   readonly idleTimeout?: number;
+  /** Where proxies are named; the process's environment. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface HttpAnswer {
@@ -86,5 +89,6 @@ function dispatcherFor(address: URL, options: HttpOptions): Dispatcher {
     keepAliveTimeout: 1,
     pipelining: 0,
   };
-  return loopback ? new Agent(settings) : new EnvHttpProxyAgent(settings);
+  const proxy = loopback ? undefined : proxyFor(address, options.env ?? process.env);
+  return proxy === undefined ? new Agent(settings) : new ProxyAgent({ ...settings, uri: proxy });
 }

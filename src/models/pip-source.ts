@@ -141,7 +141,8 @@ async function runOne(
   throwIfCancelled(signal);
   if (exit === 0) return 'done';
   if (exit === 'absent' || /No module named pip\b/.test(complaint)) return 'no pip';
-  if (state.stalled) return new LongviewError('network', `${source.package}: pip made no progress for ${patience / 1000} s.`);
+  if (state.stalled)
+    return new LongviewError('network', `${source.package}: pip made no progress for ${patience / 1000} s.`);
   const reason = complaint.split('\n').findLast(line => line.startsWith('ERROR')) ?? `exit code ${exit}`;
   return new LongviewError('network', `${source.package}: pip failed (${reason.trim()}).`);
 }

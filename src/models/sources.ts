@@ -17,10 +17,9 @@ export interface FetchOptions {
   readonly network?: NetworkOptions;
 }
 
-/** For tests: another hub, on this machine; another environment for pip. */
+/** For tests: another hub, on this machine; another environment, for pip too. */
 export interface NetworkOptions extends Omit<HttpOptions, 'signal'> {
   readonly hub?: string;
-  readonly env?: NodeJS.ProcessEnv;
 }
 
 export interface Fetched {
