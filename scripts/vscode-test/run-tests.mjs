@@ -13,7 +13,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { format, parseArgs } from 'node:util';
 
 const { values: options } = parseArgs({
   options: {
@@ -187,7 +187,7 @@ async function runSuite(page, authority, workspaceDir) {
   // VS Code calls these two in a test run.
   await page.exposeFunction('codeAutomationExit', code => finish(code));
   await page.exposeFunction('codeAutomationLog', (type, args) => {
-    const text = args.map(arg => (typeof arg === 'string' ? arg : JSON.stringify(arg))).join(' ');
+    const text = format(...args);
     if (options.verbose || !noise.test(text)) (type === 'error' ? process.stderr : process.stdout).write(`${text}\n`);
   });
   page.once('crash', () => finish(new Error('the page crashed')));

@@ -4,10 +4,10 @@
  */
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { LongviewError, type Disposable } from '../base/index.js';
-import { startEngine, type Engine } from '../engine/index.js';
+import { LongviewError, codeOf, type Disposable, type Log } from '../base/index.js';
+import type { Engine } from '../engine/index.js';
 import { openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
-import { dataFolder, findModel } from '../models/index.js';
+import { dataFolder, findModel, type InstalledModel } from '../models/index.js';
 import type { Surface } from './surface.js';
 
 /** One call of the command line: where it speaks, and what stops it. */
@@ -25,7 +25,7 @@ export interface GlobalFlags {
 
 export interface House extends Disposable {
   readonly memory: WorkspaceMemory;
-  engine(): Promise<Engine>;
+  readonly engine: () => Promise<Engine>;
 }
 
 /** The data folder of a call. */
@@ -59,18 +59,33 @@ export async function withHouse<T>(
 
 async function openHouse({ surface }: Call, root: string, flags: GlobalFlags): Promise<House> {
   const data = dataOf(flags);
-  const model = await findModel(data, flags.model);
+  const model = await installedModel(data, flags.model);
   let starting: Promise<Engine> | undefined;
-  const engine = (): Promise<Engine> =>
-    (starting ??= startEngine({ modelFolder: model.folder, threads: flags.threads, log: surface.log }));
-  const memory = await openWorkspaceMemory({ root, data, engine, model: model.description, log: surface.log });
+  const engine = (): Promise<Engine> => (starting ??= start(data, flags, surface.log));
+  const memory = await openWorkspaceMemory({ root, data, engine, model: model?.description, log: surface.log });
   return {
     memory,
     engine,
     dispose: async () => {
       await memory.dispose();
-      const engine = await starting?.catch(() => undefined);
-      await engine?.dispose();
+      const running = await starting?.catch(() => undefined);
+      await running?.dispose();
     },
   };
+}
+
+async function start(data: string, flags: GlobalFlags, log: Log): Promise<Engine> {
+  const model = await findModel(data, flags.model);
+  const { startEngine } = await import('../engine/index.js');
+  return startEngine({ modelFolder: model.folder, threads: flags.threads, log });
+}
+
+/** Undefined where there is none yet: looking at a memory needs no model. */
+async function installedModel(data: string, name: string | undefined): Promise<InstalledModel | undefined> {
+  try {
+    return await findModel(data, name);
+  } catch (error) {
+    if (codeOf(error) === 'not-found') return undefined;
+    throw error;
+  }
 }

@@ -1,11 +1,13 @@
-/** The commands, their options and their help, in one place. What a command does is in `commands/`. */
+/**
+ * The commands, their options and their help, in one place. What a command does is in `commands/`, loaded only when it is
+ * the one that runs: help and wrong usage answer at once.
+ */
 import { Command, InvalidArgumentError } from 'commander';
-import { runAsk, type AskFlags } from './commands/ask.js';
-import { runForget, type ForgetFlags } from './commands/forget.js';
-import { runModelAdd, runModelList, runModelRemove, type ModelAddFlags } from './commands/model.js';
-import { runRead } from './commands/read.js';
-import { runStatus, type StatusFlags } from './commands/status.js';
+import type { AskFlags } from './commands/ask.js';
+import type { ForgetFlags } from './commands/forget.js';
+import type { StatusFlags } from './commands/status.js';
 import type { Call, GlobalFlags } from './house.js';
+import type { ConsentFlags } from './model-consent.js';
 import { version } from './version.js';
 
 export function buildProgram(call: Call): Command {
@@ -29,23 +31,30 @@ export function buildProgram(call: Call): Command {
     .option('--json', 'one JSON object on stdout')
     .option('--max-tokens <count>', 'longest answer, in tokens', wholeNumber)
     .option('--yes', 'download the model without asking if it is missing')
-    .action((dir: string, question: string[], _flags, command: Command) =>
-      runAsk(call, dir, question.join(' '), command.optsWithGlobals<AskFlags>()),
-    );
+    .action(async (dir: string, question: string[], _flags, command: Command) => {
+      const { runAsk } = await import('./commands/ask.js');
+      await runAsk(call, dir, question.join(' '), command.optsWithGlobals<AskFlags>());
+    });
   program
     .command('read')
     .description('read what is new or changed in a folder')
     .argument('<dir>', 'the folder')
     .option('--json', 'one JSON object on stdout')
     .option('--yes', 'download the model without asking if it is missing')
-    .action((dir: string, _flags, command: Command) => runRead(call, dir, command.optsWithGlobals<AskFlags>()));
+    .action(async (dir: string, _flags, command: Command) => {
+      const { runRead } = await import('./commands/read.js');
+      await runRead(call, dir, command.optsWithGlobals<ConsentFlags>());
+    });
   program
     .command('status')
     .description('what is read of a folder, and how big the memory is')
     .argument('<dir>', 'the folder')
     .option('--files', 'one line for each file, with the reason where it is skipped')
     .option('--json', 'one JSON object on stdout')
-    .action((dir: string, _flags, command: Command) => runStatus(call, dir, command.optsWithGlobals<StatusFlags>()));
+    .action(async (dir: string, _flags, command: Command) => {
+      const { runStatus } = await import('./commands/status.js');
+      await runStatus(call, dir, command.optsWithGlobals<StatusFlags>());
+    });
   program
     .command('forget')
     .description('remove a file from the memory of a folder, or all of it')
@@ -53,9 +62,10 @@ export function buildProgram(call: Call): Command {
     .argument('[path]', 'the file, relative to the folder')
     .option('--all', 'everything that is remembered of the folder')
     .option('--json', 'one JSON object on stdout')
-    .action((dir: string, path: string | undefined, _flags, command: Command) =>
-      runForget(call, dir, path, command.optsWithGlobals<ForgetFlags>()),
-    );
+    .action(async (dir: string, path: string | undefined, _flags, command: Command) => {
+      const { runForget } = await import('./commands/forget.js');
+      await runForget(call, dir, path, command.optsWithGlobals<ForgetFlags>());
+    });
   addModelCommands(program, call);
   return program;
 }
@@ -66,24 +76,29 @@ function addModelCommands(program: Command, call: Call): void {
     .command('list')
     .description('models that can be installed, and which are')
     .option('--json', 'one JSON object on stdout')
-    .action((_flags, command: Command) => runModelList(call, command.optsWithGlobals<GlobalFlags>()));
+    .action(async (_flags, command: Command) => {
+      const { runModelList } = await import('./commands/model.js');
+      await runModelList(call, command.optsWithGlobals<GlobalFlags>());
+    });
   model
     .command('add')
     .description('download and convert a model, or convert a checkpoint file')
     .argument('[name]', 'a name of `model list`, or a file (default: the recommended model)')
     .option('--yes', 'do not ask before the download')
     .option('--json', 'one JSON object on stdout')
-    .action((name: string | undefined, _flags, command: Command) =>
-      runModelAdd(call, name, command.optsWithGlobals<ModelAddFlags>()),
-    );
+    .action(async (name: string | undefined, _flags, command: Command) => {
+      const { runModelAdd } = await import('./commands/model.js');
+      await runModelAdd(call, name, command.optsWithGlobals<ConsentFlags>());
+    });
   model
     .command('remove')
     .description('delete an installed model')
     .argument('<name>', 'a name of `model list`')
     .option('--json', 'one JSON object on stdout')
-    .action((name: string, _flags, command: Command) =>
-      runModelRemove(call, name, command.optsWithGlobals<GlobalFlags>()),
-    );
+    .action(async (name: string, _flags, command: Command) => {
+      const { runModelRemove } = await import('./commands/model.js');
+      await runModelRemove(call, name, command.optsWithGlobals<GlobalFlags>());
+    });
 }
 
 function wholeNumber(text: string): number {

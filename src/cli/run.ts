@@ -25,6 +25,7 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return exitCode.done;
+      if (error.code === 'commander.help') return exitCode.wrongUsage; // No command: the help says it all.
       fail('usage', `${error.message.replace(/^error: /, '')} (see longview --help)`);
       return exitCode.wrongUsage;
     }

@@ -5,7 +5,7 @@
 import { realpath } from 'node:fs/promises';
 import { ask } from '../assist/index.js';
 import { LongviewError, type Log } from '../base/index.js';
-import { startEngine, type Engine } from '../engine/index.js';
+import { runGraphs, startEngine, type Engine } from '../engine/index.js';
 import { openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
 import { dataFolder, findModel, installModel, modelOffer } from '../models/index.js';
 import type { ModelReply, ServerOptions } from '../protocol/index.js';
@@ -61,7 +61,7 @@ export function openLiveBackend(options: ServerOptions, log: Log): Backend {
     },
     model: offer,
     installModel: async ({ signal, onProgress }) => {
-      await installModel(data, options.model, { signal, onProgress, log });
+      await installModel(data, options.model, { run: runGraphs, signal, onProgress, log });
       return offer();
     },
     dispose: async () => {

@@ -1,19 +1,20 @@
 /** `longview ask`: an answer about a folder. What was recalled is said before the words; the checked answer goes to stdout. */
 import { ask, placeOf } from '../../assist/index.js';
+import { LongviewError } from '../../base/index.js';
 import { createLiveText } from '../live-text.js';
-import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
-import { ensureModel } from '../model-consent.js';
+import { folderOf, withHouse, type Call } from '../house.js';
+import { ensureModel, type ConsentFlags } from '../model-consent.js';
 import { count, duration } from '../text.js';
 
-export interface AskFlags extends GlobalFlags {
+export interface AskFlags extends ConsentFlags {
   readonly now?: boolean;
   readonly maxTokens?: number;
-  readonly yes?: boolean;
 }
 
 export async function runAsk(call: Call, dir: string, question: string, flags: AskFlags): Promise<void> {
   const { surface, signal } = call;
   const root = folderOf(dir);
+  if (question.trim() === '') throw new LongviewError('usage', 'The question is empty: write what you want to know.');
   await ensureModel(call, flags);
   const live = createLiveText(process.stderr);
   const result = await withHouse(call, root, flags, async ({ memory, engine }) => {

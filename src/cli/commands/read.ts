@@ -1,11 +1,10 @@
 /** `longview read`: brings the memory of a folder up to date and says what that took. */
 import { coverageLine } from '../../assist/index.js';
 import { folderOf, withHouse, type Call } from '../house.js';
-import { ensureModel } from '../model-consent.js';
+import { ensureModel, type ConsentFlags } from '../model-consent.js';
 import { count, duration, plural } from '../text.js';
-import type { AskFlags } from './ask.js';
 
-export async function runRead(call: Call, dir: string, flags: AskFlags): Promise<void> {
+export async function runRead(call: Call, dir: string, flags: ConsentFlags): Promise<void> {
   const { surface, signal } = call;
   const root = folderOf(dir);
   await ensureModel(call, flags);

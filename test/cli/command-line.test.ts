@@ -1,0 +1,161 @@
+/**
+ * The real command line as a process, with a data folder that holds no model: help, wrong usage, missing folders, shapes of
+ * the JSON. Exit codes and messages are the contract of product.md and README.md.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const main = resolve('out/src/cli/main.js');
+
+interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+suite('command line', function () {
+  this.timeout(60_000);
+  let scratch: string;
+  let workspace: string;
+  let data: string;
+  setup(() => {
+    scratch = realpathSync(mkdtempSync(join(tmpdir(), 'longview-cli-')));
+    workspace = join(scratch, 'workspace');
+    data = join(scratch, 'data');
+    mkdirSync(workspace);
+    writeFileSync(join(workspace, 'a.ts'), 'export const retryLimit = 3;\n');
+    writeFileSync(join(workspace, '.env'), 'PASSWORD=secret\n');
+  });
+  teardown(() => rmSync(scratch, { recursive: true, force: true }));
+
+  function longview(...args: string[]): Outcome {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+      cwd: scratch,
+      encoding: 'utf8',
+      input: '',
+    });
+    return { code: status, out: stdout, err: stderr };
+  }
+  const inData = (...args: string[]): Outcome => longview(...args, '--data', data);
+
+  test('help names every command, on stdout', () => {
+    const { code, out, err } = longview('--help');
+    assert.equal(code, 0);
+    assert.equal(err, '');
+    for (const name of ['ask', 'read', 'status', 'forget', 'model'])
+      assert.match(out, new RegExp(`^ {2}${name}\\b`, 'm'));
+    for (const option of ['--data', '--model', '--threads', '--version']) assert.ok(out.includes(option), option);
+  });
+
+  test('version is the manifest’s', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    assert.deepEqual(longview('--version'), { code: 0, out: `${version}\n`, err: '' });
+  });
+
+  const wrongUsages: [string, string[]][] = [
+    ['unknown command', ['frobnicate']],
+    ['unknown option', ['status', '.', '--frobnicate']],
+    ['missing question', ['ask', '.']],
+    ['missing folder', ['read']],
+    ['not a number', ['ask', '.', 'Why?', '--max-tokens', 'many']],
+    ['zero threads', ['status', '.', '--threads', '0']],
+    ['forget what?', ['forget', '.']],
+    ['forget both', ['forget', '.', 'a.ts', '--all']],
+    ['unknown subcommand', ['model', 'frobnicate']],
+    ['empty question', ['ask', '.', ' ', '--yes']],
+  ];
+  for (const [name, args] of wrongUsages) {
+    test(`wrong usage: ${name}: exit code 2, one line on stderr, nothing on stdout`, () => {
+      const { code, out, err } = inData(...args);
+      assert.equal(code, 2, err);
+      assert.equal(out, '');
+      assert.match(err, /^longview: [^\n]+\n$/);
+    });
+  }
+
+  test('no command: the help on stderr, exit code 2', () => {
+    for (const args of [[], ['model']]) {
+      const { code, out, err } = longview(...args);
+      assert.equal(code, 2);
+      assert.equal(out, '');
+      assert.match(err, /^Usage: longview/);
+    }
+  });
+
+  test('a folder that is not there: exit code 1, and the path in the message', () => {
+    for (const command of [
+      ['ask', 'missing', 'Why?'],
+      ['read', 'missing'],
+      ['status', 'missing'],
+      ['forget', 'missing', 'a'],
+    ]) {
+      const { code, out, err } = inData(...command);
+      assert.equal(code, 1);
+      assert.equal(out, '');
+      assert.equal(err, `longview: There is no folder ${join(scratch, 'missing')}\n`);
+    }
+    const file = inData('status', 'workspace/a.ts');
+    assert.equal(file.code, 1);
+    assert.match(file.err, /a\.ts is a file; name the folder it is in\.\n$/);
+  });
+
+  test('with --json a failure is an object on stdout too', () => {
+    const { code, out } = inData('status', 'missing', '--json');
+    assert.equal(code, 1);
+    assert.deepEqual(JSON.parse(out), {
+      error: { code: 'not-found', message: `There is no folder ${join(scratch, 'missing')}` },
+    });
+    const usage = inData('status', '--json');
+    assert.equal(usage.code, 2);
+    assert.equal((JSON.parse(usage.out) as { error: { code: string } }).error.code, 'usage');
+  });
+
+  test('ask without a model and without a terminal: no download, the message says size and what to do', () => {
+    const { code, out, err } = inData('ask', 'workspace', 'Where is the retry limit?');
+    assert.equal(code, 1);
+    assert.equal(out, '');
+    assert.match(err, /\d+ MB/);
+    assert.match(err, /longview model add/);
+  });
+
+  test('status works without a model: what waits, what is skipped and why', () => {
+    const { code, out, err } = inData('status', 'workspace', '--files', '--json');
+    assert.equal(code, 0, err);
+    const status = JSON.parse(out) as Record<string, unknown>;
+    assert.deepEqual(status['coverage'], { total: 2, read: 0, stale: 0, waiting: 1, coarse: 0, skipped: 1 });
+    assert.deepEqual(status['files'], [
+      { path: '.env', state: 'skipped', reason: 'secret', tokens: 0 },
+      { path: 'a.ts', state: 'waiting', tokens: 0 },
+    ]);
+    assert.equal(status['tokens'], 0);
+    assert.deepEqual(Object.keys(status).sort(), ['coverage', 'files', 'recall', 'state', 'store', 'tokens']);
+    const store = status['store'] as { path: string; bytes: number };
+    assert.ok(store.path.startsWith(data), store.path);
+    assert.ok(store.bytes > 0);
+  });
+
+  test('forget: a path that is not remembered is an error, everything can be forgotten', () => {
+    const unknown = inData('forget', 'workspace', 'b.ts', '--json');
+    assert.equal(unknown.code, 1);
+    assert.equal((JSON.parse(unknown.out) as { error: { code: string } }).error.code, 'not-found');
+    const all = inData('forget', 'workspace', '--all', '--json');
+    assert.equal(all.code, 0, all.err);
+    assert.equal((JSON.parse(all.out) as { forgotten: unknown }).forgotten, null);
+  });
+
+  test('model list: the recommended model, not installed, with its size', () => {
+    const { code, out, err } = inData('model', 'list', '--json');
+    assert.equal(code, 0, err);
+    const { models } = JSON.parse(out) as { models: { name: string; installed: boolean; downloadBytes: number }[] };
+    assert.ok(models.length > 0);
+    assert.ok(models.every(model => !model.installed && model.downloadBytes > 0));
+    const removed = inData('model', 'remove', models[0]!.name);
+    assert.equal(removed.code, 1, 'what is not installed cannot be removed');
+    const unknown = inData('model', 'add', 'no-such-model', '--yes');
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.err, /no-such-model/);
+  });
+});
