@@ -1,6 +1,8 @@
 /**
  * A look at LMDB's data file before LMDB maps it: LMDB trusts its pages, so a foreign or cut-off file would end the
- * process instead of giving an error. Reads two pages; never writes and never opens the environment.
+ * process instead of giving an error. Reads two pages, and follows all of them (`page-check.ts`) on demand or if the
+ * file is shorter than the last page ever used, which may be damage or just pages that are free. Never writes and never
+ * opens the environment.
  *
  * What is looked at, of data version 2 on 64-bit hosts, little-endian; the second meta page lies one page further:
  *
@@ -17,11 +19,14 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { codeOf } from '../../base/index.js';
+import { NO_PAGE, faultInPages } from './page-check.js';
 
 export interface DataFileState {
   /** `fresh`: none or empty. `damaged`: LMDB must not open it. */
   readonly state: 'fresh' | 'sound' | 'damaged';
   readonly reason?: string;
+  /** The damage is in the meta pages, which hold still beside a writer. */
+  readonly byMeta?: boolean;
 }
 
 /** The numbers of a meta page that say where data lies. Pages are counted from 0. */
@@ -36,9 +41,9 @@ const META_BYTES = 168;
 const META_FLAG = 8;
 const MAGIC = 0xbeefc0de;
 const DATA_VERSION = 2;
-const NO_PAGE = 0xffffffffffffffffn;
 
-export async function inspectDataFile(path: string): Promise<DataFileState> {
+/** `thorough`: follow all pages. Then no process may have the file open. */
+export async function inspectDataFile(path: string, thorough: boolean): Promise<DataFileState> {
   let file: FileHandle;
   try {
     file = await open(path, 'r');
@@ -47,8 +52,7 @@ export async function inspectDataFile(path: string): Promise<DataFileState> {
     throw error;
   }
   try {
-    const { size } = await file.stat();
-    if (size === 0) return { state: 'fresh' };
+    if ((await file.stat()).size === 0) return { state: 'fresh' };
     const first = await readMeta(file, 0);
     if (typeof first === 'string') return damaged(first);
     const { pageSize } = first;
@@ -58,11 +62,14 @@ export async function inspectDataFile(path: string): Promise<DataFileState> {
     const second = await readMeta(file, pageSize);
     if (typeof second === 'string') return damaged(second);
     const meta = second.transaction > first.transaction ? second : first;
-    const pages = BigInt(Math.floor(size / pageSize));
-    for (const root of meta.roots) {
-      if (root !== NO_PAGE && (root > meta.lastPage || root >= pages)) return damaged(`root page ${root} is missing`);
+    // Asked for after the meta pages: a writer lengthens the file first, then writes a meta page.
+    const pages = Math.floor((await file.stat()).size / pageSize);
+    const missing = meta.roots.find(root => root !== NO_PAGE && root >= BigInt(pages));
+    if (missing !== undefined) return damaged(`page ${missing} is missing`);
+    if (thorough || meta.lastPage >= BigInt(pages)) {
+      const fault = await faultInPages({ file, pageSize, pages }, meta.roots);
+      if (fault !== undefined) return { state: 'damaged', reason: fault };
     }
-    if (meta.lastPage >= pages) return damaged(`${pages} pages where ${meta.lastPage + 1n} are in use`);
     return { state: 'sound' };
   } finally {
     await file.close();
@@ -86,5 +93,5 @@ async function readMeta(file: FileHandle, offset: number): Promise<MetaPage | st
 }
 
 function damaged(reason: string): DataFileState {
-  return { state: 'damaged', reason };
+  return { state: 'damaged', reason, byMeta: true };
 }

@@ -4,16 +4,19 @@
  */
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { open } from 'lmdb';
 import type { Database, RootDatabase } from 'lmdb';
 import { LongviewError, codeOf, messageOf } from '../../base/index.js';
 import type { ErrorCode, Log } from '../../base/index.js';
 import { inspectDataFile } from './data-file.js';
+import { othersOpen, putMark, removeMarks } from './open-marks.js';
+import type { OpenMark } from './open-marks.js';
 
 /** A database of bytes under keys of bytes, ordered by the keys' bytes. */
 export type ByteDatabase = Database<Buffer, Uint8Array>;
 
-export interface Environment {
+export interface Databases {
   readonly root: RootDatabase<Buffer, Uint8Array>;
   readonly format: ByteDatabase;
   readonly ledger: ByteDatabase;
@@ -23,35 +26,76 @@ export interface Environment {
   readonly lease: ByteDatabase;
 }
 
-const DATA_FILE = 'data.mdb';
-const LOCK_FILE = 'lock.mdb';
-const ASIDE_FILE = 'damaged.mdb';
+export interface Environment extends Databases {
+  close(): Promise<void>;
+}
+
+export const DATA_FILE = 'data.mdb';
+export const LOCK_FILE = 'lock.mdb';
+export const ASIDE_FILE = 'damaged.mdb';
+/** How long opening waits for a process that compacts the store. */
+const MOST_WAIT_MS = 30_000;
+const WAIT_MS = 50;
 /** Only the owner reads what the store says about their files. */
 const OWNER_ONLY = 0o600;
 
 /**
  * Opens or makes the environment in `folder`. A damaged data file is moved to `damaged.mdb` (a former one is replaced)
- * and a new environment takes its place. Throws `LongviewError` (`permission`, `disk-full`, `unsupported`, `internal`).
+ * and a new environment takes its place. After a process that did not close the store, all pages are checked before LMDB
+ * maps them: had a broken page ended that process, it would end this one too. Throws `LongviewError` (`permission`,
+ * `disk-full`, `unsupported`, `internal`).
  */
 export async function openEnvironment(folder: string, log: Log): Promise<Environment> {
   if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1) {
     throw new LongviewError('unsupported', 'The store needs a little-endian processor.');
   }
+  let mark: OpenMark | undefined;
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    const found = await inspectDataFile(join(folder, DATA_FILE));
-    if (found.state === 'damaged') {
-      log('warning', `The store in ${folder} is damaged (${found.reason ?? 'unknown'}); it is kept as ${ASIDE_FILE}.`);
-      await rename(join(folder, DATA_FILE), join(folder, ASIDE_FILE));
-      await rm(join(folder, LOCK_FILE), { force: true });
-    }
-    return openDatabases(folder);
+    mark = await markOpen(folder);
+    await replaceIfDamaged(folder, mark, log);
+    const { path } = mark;
+    const databases = openDatabases(folder);
+    const close = async (): Promise<void> => {
+      await databases.root.close();
+      await removeMarks([path]);
+    };
+    return { ...databases, close };
   } catch (error) {
+    if (mark !== undefined) await removeMarks([mark.path]).catch(() => undefined);
     throw storeError(error, folder);
   }
 }
 
-function openDatabases(folder: string): Environment {
+/** Puts the mark of an open store, once no process that must be alone is at work. */
+async function markOpen(folder: string): Promise<OpenMark> {
+  for (let waited = 0; ; waited += WAIT_MS) {
+    const mark = await putMark(folder, 'open');
+    if (!(await othersOpen(folder, mark)).alone) return mark;
+    await removeMarks([mark.path]);
+    if (waited >= MOST_WAIT_MS) {
+      throw new LongviewError('locked', `The store in ${folder} is being compacted. Try again in a minute.`);
+    }
+    await sleep(WAIT_MS);
+  }
+}
+
+async function replaceIfDamaged(folder: string, mark: OpenMark, log: Log): Promise<void> {
+  const data = join(folder, DATA_FILE);
+  const before = await othersOpen(folder, mark);
+  const found = await inspectDataFile(data, before.left.length > 0 && !before.live);
+  // Beside a writer pages change while they are followed: only what both meta pages say counts then.
+  const others = await othersOpen(folder, mark);
+  if (found.state === 'damaged' && (found.byMeta === true || !others.live)) {
+    log('warning', `The store in ${folder} is damaged (${found.reason ?? 'unknown'}); it is kept as ${ASIDE_FILE}.`);
+    await rename(data, join(folder, ASIDE_FILE));
+    await rm(join(folder, LOCK_FILE), { force: true });
+  }
+  await removeMarks(before.left);
+}
+
+/** Opens all databases of a folder that holds a sound data file or none. */
+export function openDatabases(folder: string): Databases {
   const options = {
     path: folder,
     noSubdir: false,

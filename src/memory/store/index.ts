@@ -1,6 +1,7 @@
 /** Door of the store: opening it, its values, their bytes, and who reads the workspace. Only `environment.ts` knows LMDB. */
 export { openStore } from './store.js';
 export type { GarbageOptions, Ledger, Store, StoreOptions, StoreWriter, StoredMemory } from './store.js';
+export { compactStore } from './compact.js';
 export { storeFolder } from './store-folder.js';
 export { decodeFileMemory, encodeFileMemory, fileMemoryKey } from './file-memory.js';
 export type { FileMemory, MemoryIdentity, MemoryKey } from './file-memory.js';

@@ -7,12 +7,12 @@
  * that hangs or slept). On another host (a shared folder) only the heartbeat counts. Never kills or asks a process.
  */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { messageOf } from '../../base/index.js';
 import type { Disposable, Log } from '../../base/index.js';
 import type { ByteDatabase } from './environment.js';
 import { FrameKind, frame, unframe } from './frame.js';
+import { isRunning, thisProcess } from './process-identity.js';
+import type { ProcessIdentity } from './process-identity.js';
 
 export interface ReaderLease extends Disposable {
   readonly pid: number;
@@ -31,11 +31,7 @@ export interface LeaseTimes {
   readonly stale: number;
 }
 
-interface LeaseRecord {
-  readonly pid: number;
-  /** Tells this process from an earlier one with the same number; empty where the host does not say. */
-  readonly started: string;
-  readonly host: string;
+interface LeaseRecord extends ProcessIdentity {
   /** Milliseconds since 1970. */
   readonly beatAt: number;
   /** Tells two stores of one process apart. */
@@ -58,7 +54,7 @@ const KEY = Buffer.from('reader');
 export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
   const { database, commit, now, log } = parts;
   const times = parts.times ?? DEFAULT_TIMES;
-  const own = { pid: process.pid, started: startOf(process.pid), host: hostname(), token: randomUUID() };
+  const own = { ...thisProcess(), token: randomUUID() };
   let heldBy: number | undefined;
   commit(() => {
     const holder = readLease(database);
@@ -100,10 +96,7 @@ export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
 function isStale(lease: LeaseRecord, now: number, times: LeaseTimes): boolean {
   // A clock that was set back must not make a lease last forever.
   if (Math.abs(now - lease.beatAt) > times.stale) return true;
-  if (lease.host !== hostname()) return false;
-  if (!isAlive(lease.pid)) return true;
-  const started = startOf(lease.pid);
-  return lease.started !== '' && started !== '' && started !== lease.started;
+  return isRunning(lease) === false;
 }
 
 function readLease(database: ByteDatabase): LeaseRecord | undefined {
@@ -121,27 +114,4 @@ function readLease(database: ByteDatabase): LeaseRecord | undefined {
 function writeLease(database: ByteDatabase, lease: LeaseRecord): void {
   const payload = Buffer.from(JSON.stringify(lease), 'utf8');
   database.putSync(KEY, Buffer.from(frame(FrameKind.lease, LAYOUT_VERSION, payload).buffer));
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code === 'EPERM';
-  }
-}
-
-/** Boot and start tick of a process on Linux; `dead` for one that only waits to be reaped; empty on other systems. */
-function startOf(pid: number): string {
-  if (process.platform !== 'linux') return '';
-  try {
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name, in brackets, may hold anything; state is the first field after it, the start tick the twentieth.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? 'dead' : `${boot}:${fields[19] ?? ''}`;
-  } catch {
-    return '';
-  }
 }

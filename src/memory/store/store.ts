@@ -201,8 +201,7 @@ export class Store implements Disposable {
 
   /**
    * Removes the row and every memory (of all contents, models and settings) of `path`; with a `/` at its end, of all that
-   * lies in that folder. No read finds them any more, but their bytes may stay in free pages of the data file until LMDB
-   * uses those again.
+   * lies in that folder. No read finds them any more; their bytes stay in unused parts of the data file until `compactStore`.
    */
   // eslint-disable-next-line @typescript-eslint/require-await -- as above
   async forget(path: string): Promise<{ rows: number; memories: number }> {
@@ -243,9 +242,12 @@ export class Store implements Disposable {
 
   async dispose(): Promise<void> {
     if (this.closed) return;
-    for (const lease of this.leases) await lease.dispose();
-    this.closed = true;
-    await this.environment.root.close();
+    try {
+      for (const lease of this.leases) await lease.dispose();
+    } finally {
+      this.closed = true;
+      await this.environment.close();
+    }
   }
 
   private writer(): StoreWriter {

@@ -1,0 +1,78 @@
+/**
+ * Writes a store anew, entry by entry, and puts the new file in place of the old one: what was deleted leaves no byte behind
+ * (LMDB keeps it in free pages and in gaps of pages), and the file shrinks. Never works on a store that anyone has open.
+ */
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inspectDataFile } from './data-file.js';
+import { ASIDE_FILE, DATA_FILE, LOCK_FILE, openDatabases, storeError } from './environment.js';
+import type { ByteDatabase, Databases } from './environment.js';
+import { othersOpen, putMark, removeMarks } from './open-marks.js';
+
+/** A transaction of the copy ends after so many bytes. */
+const BYTES_AT_A_TIME = 16_000_000;
+const COPY_FOLDER = 'compacting';
+const NAMES = ['format', 'ledger', 'memories', 'stamps', 'blobs'] as const;
+
+/**
+ * Compacts the closed store in `folder`. `in use`: some process, perhaps this one, has it open; nothing was done. Processes that
+ * open it meanwhile wait. A copy that was damaged earlier and set aside goes too. Killed half-way it leaves the store as it
+ * was. Throws a `LongviewError` (`disk-full`: it needs room for a second copy; `permission`; `internal`).
+ */
+export async function compactStore(folder: string): Promise<'compacted' | 'in use'> {
+  const copy = join(folder, COPY_FOLDER);
+  try {
+    const mark = await putMark(folder, 'alone');
+    try {
+      const others = await othersOpen(folder, mark);
+      if (others.live || others.alone) return 'in use';
+      const found = await inspectDataFile(join(folder, DATA_FILE), others.left.length > 0);
+      await rm(copy, { recursive: true, force: true });
+      await rm(join(folder, ASIDE_FILE), { force: true });
+      // A damaged file is left to `openStore`, which says so.
+      if (found.state !== 'sound') return 'compacted';
+      await copyAll(folder, copy);
+      await rename(join(copy, DATA_FILE), join(folder, DATA_FILE));
+      await rm(join(folder, LOCK_FILE), { force: true });
+      return 'compacted';
+    } finally {
+      await rm(copy, { recursive: true, force: true });
+      await removeMarks([mark.path]);
+    }
+  } catch (error) {
+    throw storeError(error, folder);
+  }
+}
+
+async function copyAll(from: string, to: string): Promise<void> {
+  const source = openDatabases(from);
+  try {
+    const target = openDatabases(to);
+    try {
+      for (const name of NAMES) copyDatabase(source[name], target, target[name]);
+    } finally {
+      await target.root.close();
+    }
+  } finally {
+    await source.root.close();
+  }
+}
+
+function copyDatabase(source: ByteDatabase, target: Databases, database: ByteDatabase): void {
+  let batch: [Buffer, Buffer][] = [];
+  let bytes = 0;
+  const write = (): void => {
+    target.root.transactionSync(() => {
+      for (const [key, value] of batch) database.putSync(key, value);
+    });
+    batch = [];
+    bytes = 0;
+  };
+  for (const { key, value } of source.getRange()) {
+    // Both lie in LMDB's memory, which the next step may reuse.
+    batch.push([Buffer.from(key), Buffer.from(value)]);
+    bytes += key.byteLength + value.byteLength;
+    if (bytes >= BYTES_AT_A_TIME) write();
+  }
+  write();
+}
