@@ -56,7 +56,7 @@ export const defaultKvmSettings: KvmSettings = {
     { tokensPerSlot: 4, bias: -1 },
     { tokensPerSlot: 45, bias: -5 },
   ],
-  prefix: '# file: {label}\n',
+  prefix: '# The file at path: {label}\n',
 };
 
 /**

@@ -71,6 +71,8 @@ const catalogueModel = z.object({
       contentless: z.string().min(1),
     })
     .optional(),
+  /** Token ids of the check after conversion. */
+  prompt: z.array(z.number().int().min(0)).min(1).optional(),
   /** Fitted recall values, a file beside the catalogue. */
   recallFile: fileName.optional(),
 });

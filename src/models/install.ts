@@ -124,6 +124,7 @@ async function convertInto(
     licence: options.licence ?? known?.licence ?? 'unknown',
     kvm: known?.kvm,
     recall: known?.recall,
+    prompt: known?.prompt,
     recallFile: known?.recallFile === undefined ? undefined : join(catalogue.folder, known.recallFile),
   };
   const draft = `${folder}.part-${process.pid}-${randomUUID().slice(0, 8)}`;
