@@ -46,12 +46,12 @@ export class StoredCheckpoint implements Checkpoint {
     return { shape, dtype };
   }
 
-  readFloat32(name: string, rowStart?: number, rowCount?: number): Promise<Float32Array> {
-    return readRows(name, this.stored(name), rowStart, rowCount);
+  async readFloat32(name: string, rowStart?: number, rowCount?: number): Promise<Float32Array> {
+    return await readRows(name, this.stored(name), rowStart, rowCount);
   }
 
-  readBlocks(name: string, rowStart?: number, rowCount?: number): Promise<QuantisedBlocks | undefined> {
-    return readRowBlocks(name, this.stored(name), rowStart, rowCount);
+  async readBlocks(name: string, rowStart?: number, rowCount?: number): Promise<QuantisedBlocks | undefined> {
+    return await readRowBlocks(name, this.stored(name), rowStart, rowCount);
   }
 
   tokenizer(): Promise<TokenizerFiles> {
