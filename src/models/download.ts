@@ -90,19 +90,19 @@ async function transfer(request: DownloadRequest, part: string, have: number, op
     await writeFile(`${part}.tag`, strongTag(answer));
     return await store(request, answer, part, from, options);
   } finally {
-    await answer.body.dump({ limit: 65_536 }).catch(() => undefined);
+    answer.body.destroy();
   }
 }
 
 /** The offset at which the answer's body begins, or why there is none to be had now. */
 async function whereItBegins(request: DownloadRequest, answer: HttpAnswer, have: number): Promise<number | Outcome> {
-  const { status, headers, host } = answer;
+  const { status, host } = answer;
   const fail = (code: 'network' | 'not-found' | 'permission' | 'bad-format', reason: string) =>
     new LongviewError(code, `${request.label}: ${reason}.`);
   if (status === 200 || status === 206) {
-    const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get('content-range') ?? '');
+    const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(answer.header('content-range') ?? '');
     const from = status === 200 ? 0 : Number(range?.[1] ?? NaN);
-    const length = Number(headers.get('content-length') ?? NaN);
+    const length = Number(answer.header('content-length') ?? NaN);
     const total = status === 200 ? length : Number(range?.[2] ?? NaN);
     if (status === 206 && from !== have) throw fail('network', `${host} answered with another part than asked for`);
     if (!Number.isNaN(total) && total !== request.bytes) {
@@ -115,7 +115,7 @@ async function whereItBegins(request: DownloadRequest, answer: HttpAnswer, have:
     return { kind: 'broken', error: fail('network', `${host} could not continue the download`) };
   }
   if (status === 429 || status >= 500) {
-    const seconds = Number(headers.get('retry-after') ?? 1);
+    const seconds = Number(answer.header('retry-after') ?? 1);
     const wait = Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : 1000;
     const why = status === 429 ? 'too many requests' : 'the server is in trouble';
     return { kind: 'busy', wait, error: fail('network', `${host} answered ${status} (${why}); try again later`) };
@@ -126,8 +126,8 @@ async function whereItBegins(request: DownloadRequest, answer: HttpAnswer, have:
 }
 
 /** A weak tag may be shared by different bytes, so it is no use for going on. */
-function strongTag({ headers }: HttpAnswer): string {
-  const tag = headers.get('etag') ?? '';
+function strongTag(answer: HttpAnswer): string {
+  const tag = answer.header('etag') ?? '';
   return tag.startsWith('W/') ? '' : tag;
 }
 

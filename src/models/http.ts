@@ -1,9 +1,13 @@
 /**
- * One GET over HTTPS, redirects followed: through HTTPS_PROXY / NO_PROXY where they are set, with short patience for a
- * host that does not answer. Never speaks plain HTTP, except to 127.0.0.1 where a test allows it.
+ * One GET over HTTPS, redirects followed: through the proxy that the environment names, with short patience for a host
+ * that does not answer. Node's own client, since undici 6 ends the process where a paused transfer is cut off.
+ * Never speaks plain HTTP, except to a proxy, and to 127.0.0.1 where a test allows it.
  */
-import { Agent, ProxyAgent, request } from 'undici';
-import type { Dispatcher } from 'undici';
+import http from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { Socket } from 'node:net';
+import tls from 'node:tls';
 import { LongviewError } from '../base/index.js';
 import { proxyFor } from './proxy.js';
 
@@ -21,9 +25,10 @@ export interface HttpOptions {
 
 export interface HttpAnswer {
   readonly status: number;
-  /** Lower-case names; the last of repeated ones. */
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: Dispatcher.ResponseData['body'];
+  /** Of a header by its lower-case name. */
+  header(name: string): string | undefined;
+  /** Ends with an error where the connection breaks off. Destroy it where it is not read to its end. */
+  readonly body: IncomingMessage;
   /** Host that answered in the end, for messages. */
   readonly host: string;
 }
@@ -34,37 +39,23 @@ const MAX_REDIRECTS = 6;
 export async function get(url: string, headers: Record<string, string>, options: HttpOptions): Promise<HttpAnswer> {
   let address = new URL(url);
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-    const dispatcher = dispatcherFor(address, options);
-    const answer = await ask(address, headers, dispatcher, options);
-    const location = answer.headers['location'];
-    if (![301, 302, 303, 307, 308].includes(answer.statusCode) || location === undefined) {
-      const flat = Object.entries(answer.headers).map(([name, value]): [string, string] => [
-        name.toLowerCase(),
-        Array.isArray(value) ? (value.at(-1) ?? '') : (value ?? ''),
-      ]);
-      return { status: answer.statusCode, headers: new Map(flat), body: answer.body, host: address.host };
+    refusePlain(address, options);
+    let body: IncomingMessage;
+    try {
+      body = await ask(address, headers, options);
+    } catch (error) {
+      throw networkError(error, address.host, options.signal);
     }
-    await answer.body.dump({ limit: 65_536 }).catch(() => undefined);
-    address = new URL(Array.isArray(location) ? location[0]! : location, address);
+    const { location } = body.headers;
+    const status = body.statusCode ?? 0;
+    if (![301, 302, 303, 307, 308].includes(status) || location === undefined) {
+      const header = (name: string) => [body.headers[name]].flat()[0];
+      return { status, header, body, host: address.host };
+    }
+    body.destroy();
+    address = new URL(location, address);
   }
   throw new LongviewError('network', `${new URL(url).host} sent more than ${MAX_REDIRECTS} redirects.`);
-}
-
-async function ask(
-  address: URL,
-  headers: Record<string, string>,
-  dispatcher: Dispatcher,
-  { signal }: HttpOptions,
-): Promise<Dispatcher.ResponseData> {
-  try {
-    return await request(address, {
-      dispatcher,
-      signal,
-      headers: { 'user-agent': 'longview', 'accept-encoding': 'identity', ...headers },
-    });
-  } catch (error) {
-    throw networkError(error, address.host, signal);
-  }
 }
 
 /** `cancelled` where the signal says so, else `network`, naming the host and the system's reason. */
@@ -75,20 +66,86 @@ export function networkError(error: unknown, host: string, signal: AbortSignal |
   return new LongviewError('network', `No answer from ${host} (${code ?? message ?? 'unknown'}).`, { cause: error });
 }
 
-function dispatcherFor(address: URL, options: HttpOptions): Dispatcher {
-  const loopback = options.allowLoopback === true && address.protocol === 'http:' && address.hostname === '127.0.0.1';
-  if (address.protocol !== 'https:' && !loopback) {
-    throw new LongviewError('unsupported', `${address.origin} is not HTTPS; nothing is downloaded from it.`);
-  }
-  const { connectTimeout = 5000, idleTimeout = 30_000 } = options;
+function isLoopback(address: URL, options: HttpOptions): boolean {
+  return options.allowLoopback === true && address.protocol === 'http:' && address.hostname === '127.0.0.1';
+}
+
+function refusePlain(address: URL, options: HttpOptions): void {
+  if (address.protocol === 'https:' || isLoopback(address, options)) return;
+  throw new LongviewError('unsupported', `${address.origin} is not HTTPS; nothing is downloaded from it.`);
+}
+
+async function ask(address: URL, headers: Record<string, string>, options: HttpOptions): Promise<IncomingMessage> {
   const settings = {
-    connect: { timeout: connectTimeout },
-    headersTimeout: idleTimeout,
-    bodyTimeout: idleTimeout,
-    // One request each: the socket goes with its answer.
-    keepAliveTimeout: 1,
-    pipelining: 0,
-  };
-  const proxy = loopback ? undefined : proxyFor(address, options.env ?? process.env);
-  return proxy === undefined ? new Agent(settings) : new ProxyAgent({ ...settings, uri: proxy });
+    agent: false,
+    signal: options.signal,
+    headers: { 'user-agent': 'longview', 'accept-encoding': 'identity', ...headers },
+  } as const;
+  if (isLoopback(address, options)) return answerOf(http.get(address, settings), options);
+  const proxy = proxyFor(address, options.env ?? process.env);
+  if (proxy === undefined) return answerOf(https.get(address, settings), options);
+  const tunnel = await tunnelThrough(new URL(proxy), address, options);
+  const secure = tls.connect({ socket: tunnel, servername: address.hostname });
+  return answerOf(https.get(address, { ...settings, createConnection: () => secure }), options);
+}
+
+/** Resolves when the answer's head is there. */
+function answerOf(request: http.ClientRequest, options: HttpOptions): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    impatient(request, options);
+    request.once('error', reject);
+    request.once('response', response => {
+      // The body's own reader hears of errors; the request's later ones are the same.
+      request.on('error', () => undefined);
+      resolve(response);
+    });
+  });
+}
+
+/** A plain connection to the target, made by the proxy. */
+function tunnelThrough(proxy: URL, address: URL, options: HttpOptions): Promise<Socket> {
+  const target = `${address.hostname}:${address.port === '' ? '443' : address.port}`;
+  const login = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  const request = (proxy.protocol === 'https:' ? https : http).request({
+    host: proxy.hostname,
+    port: proxy.port === '' ? (proxy.protocol === 'https:' ? 443 : 80) : proxy.port,
+    method: 'CONNECT',
+    path: target,
+    agent: false,
+    signal: options.signal,
+    headers: {
+      host: target,
+      ...(proxy.username && { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }),
+    },
+  });
+  return new Promise((resolve, reject) => {
+    impatient(request, options);
+    request.once('error', reject);
+    request.once('response', response => {
+      response.destroy();
+      reject(new Error(`proxy ${proxy.host} answered ${response.statusCode ?? 0}`));
+    });
+    request.once('connect', (response, socket) => {
+      if (response.statusCode === 200) {
+        resolve(socket);
+        return;
+      }
+      socket.destroy();
+      reject(new Error(`proxy ${proxy.host} answered ${response.statusCode ?? 0}`));
+    });
+    request.end();
+  });
+}
+
+/** Ends a request whose connection is not made in time, or on which nothing moves. */
+function impatient(request: http.ClientRequest, { connectTimeout = 5000, idleTimeout = 30_000 }: HttpOptions): void {
+  const timer = setTimeout(() => request.destroy(new Error('no connection in time')), connectTimeout);
+  const made = () => clearTimeout(timer);
+  request.once('close', made).once('response', made).once('connect', made);
+  request.once('socket', socket => {
+    // A socket that is connected already says so no more.
+    if (!socket.connecting && !(socket instanceof tls.TLSSocket)) made();
+    else socket.once(socket instanceof tls.TLSSocket ? 'secureConnect' : 'connect', made);
+  });
+  request.setTimeout(idleTimeout, () => request.destroy(new Error('nothing came in time')));
 }
