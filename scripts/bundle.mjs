@@ -1,5 +1,6 @@
 // `npm run bundle`: what the VSIX carries in dist/: the extension (CommonJS, as editors load it), the server and the engine
-// process (ES modules). Native packages stay outside and come along in node_modules.
+// process (ES modules; the server starts the file `engine-main.js` beside it). Native packages stay outside and come along
+// in node_modules.
 import { build } from 'esbuild';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,11 +31,9 @@ await build({
 });
 await build({
   ...common,
-  entryPoints: { server: 'src/server/main.ts', 'engine-process': 'src/engine/engine-process.ts' },
+  entryPoints: { server: 'src/server/main.ts', 'engine-main': 'src/engine/process/engine-main.ts' },
   outdir: dist,
   format: 'esm',
-  splitting: true,
-  chunkNames: 'chunks/[name]-[hash]',
   external: ['onnxruntime-node', 'lmdb'],
   // CommonJS packages inside an ES module ask for these.
   banner: {
@@ -42,6 +41,6 @@ await build({
   },
 });
 
-for (const file of ['extension.cjs', 'server.js', 'engine-process.js']) {
+for (const file of ['extension.cjs', 'server.js', 'engine-main.js']) {
   process.stderr.write(`dist/${file} ${Math.round(statSync(join(dist, file)).size / 1000)} KB\n`);
 }
