@@ -1,0 +1,140 @@
+/**
+ * The ONNX engine against the float64 oracle on tiny random models: every schedule, 12 chunks and a half, prefill and
+ * decode, several cuts. Logits to 1e-4, states to 5e-4 (the tolerances of the golden data's README).
+ */
+import assert from 'node:assert/strict';
+import type { Schedule } from '../../src/engine/index.js';
+import type { Model } from '../../src/engine/model.js';
+import { KvmSession, prefill } from '../../src/engine/session.js';
+import type { SessionOptions } from '../../src/engine/session.js';
+import { assertClose, goldenPath, openCase, tensor } from '../oracle/golden.js';
+import * as rules from '../reference/chunks.js';
+import type { LlamaConfig } from '../reference/llama-config.js';
+import { RetrofitOracle } from '../reference/retrofit.js';
+import { tinyModel, tinyReading, tinyText, tinyVariants } from '../reference/tiny-model.js';
+import { argmax } from '../reference/vectors.js';
+import { TinyFolder } from './tiny-engine.js';
+import type { Variant } from './tiny-engine.js';
+
+const schedules: readonly [Schedule, rules.Schedule][] = [
+  [{ kind: 'fixed', slots: 24 }, rules.fixed(24)],
+  [{ kind: 'powerLaw', factor: 4, exponent: 0.5 }, rules.powerLaw(4, 0.5)],
+  [{ kind: 'saturating', slots: 64 }, rules.saturating(64)],
+  [{ kind: 'even', slots: 60, tokens: 200 }, rules.even(60, 200)],
+  [{ kind: 'keepEverything' }, rules.keepEverything()],
+  [{ kind: 'windowOnly' }, rules.windowOnly()],
+];
+
+/** Token counts of the first call, then of each further one: prefill at once, cuts in and at chunks, token by token. */
+const cuts: readonly [string, (left: number) => number][] = [
+  ['at once', left => left],
+  ['7 at a time', () => 7],
+  ['by chunk', () => 16],
+  ['token by token', () => 1],
+];
+
+/** Logits of every token, [n·V]. */
+async function logitsOf(session: KvmSession, ids: readonly number[], cut: (left: number) => number): Promise<number[]> {
+  const logits: number[] = [];
+  for (let done = 0; done < ids.length;) {
+    const part = ids.slice(done, done + cut(ids.length - done));
+    await prefill(
+      session,
+      part,
+      (_, count) => ({ logitRows: Array.from({ length: count }, (__, row) => row) }),
+      pass => void logits.push(...pass.logits),
+    );
+    done += part.length;
+  }
+  return logits;
+}
+
+const folder = new TinyFolder();
+suiteTeardown(() => folder.dispose());
+
+for (const variant of Object.keys(tinyVariants) as Variant[])
+  suite(`engine against oracle: ${variant}`, function () {
+    this.timeout(120_000);
+    const tiny = tinyModel(tinyVariants[variant].model);
+    const text = tinyText(variant);
+    let model: Model;
+    suiteSetup(async () => {
+      model = await folder.model(variant);
+    });
+
+    for (const [schedule, rule] of schedules) {
+      const oracle = new RetrofitOracle({ ...tiny, ...tinyReading, schedule: rule });
+      let expected: number[] | undefined;
+      // The other families share all but the projections: one cut each is enough for them.
+      for (const [name, cut] of variant === 'llama' ? cuts : cuts.slice(1, 2))
+        test(`${schedule.kind}, ${name}: logits of 200 tokens, and the state`, async () => {
+          expected ??= oracle.feed(text).flatMap(row => [...row]);
+          const session = await KvmSession.start(model, { schedule });
+          assertClose('logits', await logitsOf(session, [...text], cut), expected, 1e-4);
+          assertSlots(session, oracle);
+        });
+    }
+  });
+
+/** The checkpoints rotate dimension i with i + d/2; the engine keeps such pairs side by side. */
+function adjacentPairs(key: ArrayLike<number>): number[] {
+  return Array.from({ length: key.length }, (_, i) => key[i % 2 === 0 ? i / 2 : (key.length + i - 1) / 2]!);
+}
+
+/** Sums, counts and radii of every slot, in order. */
+function assertSlots(session: KvmSession, oracle: RetrofitOracle): void {
+  const slots = oracle.heads.flat().map(head => head.slots);
+  const { keySum, valueSum, count, keyRadius, valueRadius } = session.slots;
+  assert.equal(session.slots.slots, slots[0]!.length, 'slots');
+  const all = slots.flat();
+  assert.deepEqual(
+    [...count],
+    all.map(slot => slot.count),
+    'counts',
+  );
+  assertClose(
+    'key sums',
+    keySum,
+    all.flatMap(slot => adjacentPairs(slot.key)),
+    5e-4,
+  );
+  assertClose(
+    'value sums',
+    valueSum,
+    all.flatMap(slot => [...slot.value]),
+    5e-4,
+  );
+  assertClose(
+    'key radii',
+    keyRadius,
+    all.map(slot => slot.keyRadius),
+    5e-4,
+  );
+  assertClose(
+    'value radii',
+    valueRadius,
+    all.map(slot => slot.valueRadius),
+    5e-4,
+  );
+}
+
+suite('engine: golden logits of Hugging Face models', function () {
+  this.timeout(60_000);
+  const options: SessionOptions = { schedule: { kind: 'keepEverything' } };
+
+  for (const name of ['llama', 'llama3_rope', 'qwen2', 'qwen3'])
+    test(`${name}: 96 prompt tokens to 1e-4, 16 greedy tokens`, async () => {
+      const model = await folder.convert(goldenPath(`hf/${name}`), name, 'f32');
+      const { golden } = openCase<LlamaConfig>(`hf/${name}`, `hf/${name}/model.safetensors`);
+      const session = await KvmSession.start(model, options);
+      const prompt = [...tensor(golden, 'prompt_tokens').data];
+      const logits = await logitsOf(session, prompt, left => left);
+      assertClose('logits', logits, tensor(golden, 'logits').data, 1e-4);
+      const greedy: number[] = [];
+      for (let row = logits.slice(-256); greedy.length < 16;) {
+        greedy.push(argmax(Float64Array.from(row)));
+        row = [...(await session.pass([greedy.at(-1)!], { logitRows: [0] })).logits];
+      }
+      assert.deepEqual(greedy, [...tensor(golden, 'greedy_tokens').data]);
+    });
+});
