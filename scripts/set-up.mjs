@@ -89,8 +89,7 @@ export function packagesAreCurrent() {
 }
 
 async function installPackages() {
-  const count = Object.keys(readJson('package-lock.json').packages).length - 1;
-  note(`Installing ${count} packages from the npm registry (about 200 MB to download, 450 MB on disk) …`);
+  note('Installing the packages from the npm registry (about 200 MB to download, 450 MB on disk) …');
   const began = Date.now();
   const stop = reportInstall(began);
   try {

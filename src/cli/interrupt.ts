@@ -23,6 +23,7 @@ export function watchInterrupts(note: (line: string) => void): Interrupt {
       note('Stopping; what was read is kept. Press Ctrl-C again to end at once.');
       controller.abort();
     } else if (now - first > samePressMs) {
+      note('Ended.'); // This also gives the terminal back as it was.
       process.exit(interruptedExitCode);
     }
   };

@@ -25,7 +25,7 @@ export async function installOffered(call: Call, offer: ModelOffer, flags: Conse
   } else if (!surface.canAsk) {
     throw new LongviewError(
       'not-found',
-      `The model is not installed: ${costOf(offer)} Run \`longview model add\`, or add --yes to agree to the download.`,
+      `The model is not installed: ${costOf(offer)} Agree to the download with --yes, or run \`longview model add --yes\`.`,
     );
   } else if (!(await surface.confirm(`Longview needs the model ${costOf(offer)} Download it now?`, signal))) {
     throw new LongviewError('cancelled', 'Nothing was downloaded, so there is no model. See `longview model list`.');
