@@ -2,7 +2,7 @@
  * Writes: prefill of a chat prompt in chunks, then token by token, streamed as text. Ends at an end token, a stop text,
  * the limit or a cancellation; a cancelled call gives what was written.
  */
-import type { CallOptions, GenerateRequest, GenerateResult } from './engine.js';
+import type { CallOptions, GenerateRequest, GenerateResult, Schedule } from './engine.js';
 import type { Model } from './model.js';
 import { Sampler } from './sampling.js';
 import type { GivenState } from './session.js';
@@ -12,6 +12,10 @@ import type { TextTokenizer } from './tokenizer.js';
 export interface WriteOptions extends CallOptions {
   readonly onText?: (text: string) => void;
 }
+
+/** Of a prompt up to this long nothing is merged; a longer one grows a state as the paper does by default. */
+const UNMERGED_TOKENS = 2048;
+const GROWING: Schedule = { kind: 'powerLaw', factor: 16, exponent: 0.5 };
 
 export async function write(
   model: Model,
@@ -23,8 +27,8 @@ export async function write(
   const began = performance.now();
   const answerPrefix = request.answerPrefix ?? '';
   const prompt = [...tokenizer.encodeChat(request.messages, { addGenerationPrompt: true, answerPrefix })];
-  // The prompt is short against what was read: nothing of it is merged.
-  const session = await KvmSession.start(model, { schedule: { kind: 'keepEverything' }, given });
+  const schedule: Schedule = prompt.length <= UNMERGED_TOKENS ? { kind: 'keepEverything' } : GROWING;
+  const session = await KvmSession.start(model, { schedule, given });
   const sampler = new Sampler({
     temperature: request.temperature ?? 0,
     topP: request.topP ?? 1,
