@@ -161,6 +161,7 @@ export class Folder {
   /** Folds incoming slots into a state; the first `sinks` slots take no merges. The state given is not changed. */
   async fold(state: Slots, incoming: Slots, append: Append, sinks: number): Promise<Folded<Slots>> {
     const { groups, headSize } = incoming;
+    if (incoming.slots === 0) return { state, slotOf: new Uint32Array(0) };
     const feeds: Record<string, Tensor> = {
       ...this.feedsOf(state, incoming, append, sinks),
       [FOLD.valueSum]: floats(state.valueSum, [groups, state.slots, headSize]),
@@ -189,6 +190,7 @@ export class Folder {
 
   /** The same for keys alone; no sinks. */
   async foldKeys(state: KeySlots, incoming: KeySlots, append: Append): Promise<Folded<KeySlots>> {
+    if (incoming.slots === 0) return { state, slotOf: new Uint32Array(0) };
     const graph = 'rows' in append ? this.placeKeys : this.foldKeys_;
     const result = await graph.run(this.feedsOf(state, incoming, append, 0), [
       FOLD.out(FOLD.keySum),
