@@ -49,7 +49,9 @@ export class Compressor {
     this.pendingSlots = 0;
     this.done += batch.slots;
     const before = this.state ?? emptySlots(batch.groups, batch.headSize);
-    const append = appendFor(before.slots, batch.slots, Math.round((this.target * this.done) / this.total));
+    // More may come than was told: never over the target.
+    const wanted = Math.round((this.target * this.done) / Math.max(this.total, this.done));
+    const append = appendFor(before.slots, batch.slots, wanted);
     this.state = (await this.folder.fold(before, batch, append, 0)).state;
   }
 }
