@@ -8,42 +8,14 @@ import { emptyKeySlots, emptySlots, sliceSlots } from '../../src/engine/state.js
 import type { Folder, Slots } from '../../src/engine/state.js';
 import { assertClose } from '../oracle/golden.js';
 import { ClosestCalls } from '../reference/decisions.js';
-import { copySlot, foldSlots } from '../reference/retrofit-head.js';
 import type { RetrofitSlot } from '../reference/retrofit-head.js';
 import { seededRandom } from '../reference/tiny-model.js';
 import { TinyFolder } from './tiny-engine.js';
-import { assertKeySlots, assertSlots, axisSlots, randomSlots, toOracle } from './tiny-slots.js';
+import { assertKeySlots, assertSlots, axisSlots, foldAll, placeAll, randomSlots, toOracle } from './tiny-slots.js';
 
 const HEAD = 8;
 /** Cosines closer than this are left to float32. */
 const NOISE = 1e-6;
-
-/** The oracle's fold of every group, in place; gives the slot of each incoming one, [G·N]. */
-function foldAll(
-  slots: RetrofitSlot[][],
-  incoming: readonly (readonly RetrofitSlot[])[],
-  append: number,
-  sinks: number,
-  calls = new ClosestCalls(),
-): number[] {
-  return slots.flatMap((group, i) => foldSlots(group, incoming[i]!, { append, sinks, calls }));
-}
-
-/** The rule for given rows, in the oracle's terms: they are pushed, then the others are folded with nothing appended. */
-function placeAll(
-  slots: RetrofitSlot[][],
-  incoming: readonly (readonly RetrofitSlot[])[],
-  rows: readonly number[],
-  sinks: number,
-  calls = new ClosestCalls(),
-): number[] {
-  return slots.flatMap((group, i) => {
-    const own = new Map(rows.map(row => [row, group.push(copySlot(incoming[i]![row]!)) - 1]));
-    const others = incoming[i]!.filter((_, row) => !own.has(row));
-    const winners = foldSlots(group, others, { append: 0, sinks, calls });
-    return incoming[i]!.map((_, row) => own.get(row) ?? winners.shift()!);
-  });
-}
 
 const shape = fc.record({
   seed: fc.integer({ min: 1, max: 1e6 }),
