@@ -7,22 +7,27 @@ import type { Engine, GenerateResult } from '../engine/index.js';
 import { questionTerms, termsOf, type Coverage, type RecalledSpan, type WorkspaceMemory } from '../memory/index.js';
 import { checkCitations, placeOf, type Citation } from './citations.js';
 import { coverageLine } from './coverage.js';
-import { promptOf } from './prompt.js';
-import { withoutLoops } from './loops.js';
+import { completed, withoutLoops } from './loops.js';
+import { PROMPT_LIMITS, promptOf, styleFor } from './prompt.js';
 
 export interface AskRequest {
   readonly memory: WorkspaceMemory;
   readonly engine: Engine;
   readonly question: string;
-  /** Tokens written at most; default 200. */
+  /** Tokens written at most; default 160. */
   readonly maxTokens?: number;
   /** Answer from what is in the memory, without looking for changes first. */
   readonly now?: boolean;
   /** Places recalled; default 6. */
   readonly places?: number;
-  /** Tokens of the prompt at most; default 900. */
+  /** Tokens of the prompt at most; default by the model's size. */
   readonly promptTokens?: number;
-  /** Files whose gists are paged in beside the workspace state; default 2. */
+  /**
+   * What the model attends to beside the window: gists of the best files (default), the composed workspace state and the
+   * gists, or nothing. An untrained model explains worse over a composed state, so that one is to be asked for.
+   */
+  readonly states?: 'files' | 'workspace' | 'none';
+  /** Files whose gists are paged in; default 2. */
   readonly gists?: number;
 }
 
@@ -66,12 +71,8 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
   throwIfCancelled(signal);
   options.onRecalled?.(spans);
 
-  let firstTokenMs = 0;
-  const onText = (text: string): void => {
-    firstTokenMs ||= performance.now() - start;
-    options.onText?.(text);
-  };
-  const written = spans.length > 0 ? await write(request, question, spans, { signal, onText }) : undefined;
+  const writing = performance.now() - start;
+  const written = spans.length > 0 ? await write(request, question, spans, options) : undefined;
   const coverage = memory.coverage();
   const answer = [written?.text ?? nothingFound(coverage), coverageLine(coverage)].join('\n\n');
   const totalMs = performance.now() - start;
@@ -83,64 +84,82 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
     timing: {
       readMs: Math.round(report?.readMs ?? 0),
       readTokens: report?.tokensRead ?? 0,
-      firstTokenMs: Math.round(firstTokenMs || totalMs),
+      firstTokenMs: Math.round(written ? writing + written.untilFirstMs : totalMs),
       totalMs: Math.round(totalMs),
-      promptTokens: written?.result.promptTokens ?? 0,
-      writtenTokens: written?.result.writtenTokens ?? 0,
+      promptTokens: written?.promptTokens ?? 0,
+      writtenTokens: written?.writtenTokens ?? 0,
     },
     model: engine.model.name,
     provider: engine.model.provider.name,
   };
 }
 
+interface Written {
+  readonly text: string;
+  readonly citations: readonly Citation[];
+  readonly untilFirstMs: number;
+  readonly promptTokens: number;
+  readonly writtenTokens: number;
+}
+
 async function write(
   request: AskRequest,
   question: string,
   spans: readonly RecalledSpan[],
-  { signal, onText }: { signal: AbortSignal | undefined; onText: (text: string) => void },
-): Promise<{ text: string; citations: readonly Citation[]; result: GenerateResult }> {
+  { signal, onText }: AskOptions,
+): Promise<Written> {
   const { memory, engine } = request;
-  const best = [...new Set(spans.map(span => span.path))].slice(0, request.gists ?? 2);
-  const budget = request.promptTokens ?? 900;
-  const { messages, places } = await promptOf({
-    question,
-    spans,
-    budget,
-    countTokens: text => engine.countTokens(text),
-  });
-  const generate = (states: readonly string[]): Promise<GenerateResult> =>
-    engine.generate(
+  const start = performance.now();
+  const style = styleFor(engine.model);
+  const budget = request.promptTokens ?? PROMPT_LIMITS[style].tokens;
+  const countTokens = (text: string): Promise<number> => engine.countTokens(text);
+  const { messages, answerPrefix, places } = await promptOf({ question, style, spans, budget, countTokens });
+  let prepared = 0;
+  const generate = async (): Promise<GenerateResult> => {
+    const states = await statesFor(request, spans, signal);
+    prepared = performance.now() - start;
+    return engine.generate(
       {
         messages,
+        answerPrefix,
         states,
-        maxTokens: request.maxTokens ?? 200,
+        maxTokens: request.maxTokens ?? 160,
         temperature: 0,
         repetitionPenalty: 1.1,
-        stop: ['\nQuestion:', '\n[1] ', '<|im_start|>'],
+        stop: ['\nQuestion:', '\n[1] ', '\nFile ', '<|im_start|>'],
       },
       { signal, onText },
     );
-  const result = await generate(await memory.states(best, { signal })).catch(async (error: unknown) => {
+  };
+  const result = await generate().catch(async (error: unknown) => {
     // The engine was started anew and has lost the states.
     if (codeOf(error) !== 'stale' && codeOf(error) !== 'engine-crashed') throw error;
-    return generate(await memory.states(best, { signal }));
+    return generate();
   });
   if (result.stopReason === 'cancelled') throw new LongviewError('cancelled', 'Cancelled.');
-  const { text, citations } = await checkCitations(withoutLoops(result.text).trim(), places, memory);
+  const whole = result.stopReason === 'length' ? completed(result.text) : result.text;
+  const { text, citations } = await checkCitations(withoutLoops(whole).trim(), places, memory);
   const parts = [text === '' ? 'The model wrote nothing.' : text];
   if (!citations.some(citation => citation.ok)) {
-    parts.push(
-      `The answer names no place that holds. Places recalled: ${places.slice(0, 3).map(quotedPlace).join(', ')}`,
-    );
+    const nearest = places.slice(0, 3).map(place => `\`${placeOf(place)}\``);
+    parts.push(`The answer names no place that holds. Places recalled: ${nearest.join(', ')}`);
   }
   if (!namesTheQuestion(question, spans)) {
     parts.push('No word of the question stands in the places recalled, so they may not answer it.');
   }
-  return { text: parts.join('\n\n'), citations, result };
+  const { promptTokens, writtenTokens, firstTokenMs } = result;
+  return { text: parts.join('\n\n'), citations, untilFirstMs: prepared + firstTokenMs, promptTokens, writtenTokens };
 }
 
-function quotedPlace(place: Parameters<typeof placeOf>[0]): string {
-  return `\`${placeOf(place)}\``;
+/** Ids of the states to attend to. */
+async function statesFor(
+  { memory, states = 'files', gists = 2 }: AskRequest,
+  spans: readonly RecalledSpan[],
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  if (states === 'none') return [];
+  const best = [...new Set(spans.map(span => span.path))].slice(0, gists);
+  return memory.states(best, { signal, workspace: states === 'workspace' });
 }
 
 function namesTheQuestion(question: string, spans: readonly RecalledSpan[]): boolean {

@@ -4,5 +4,5 @@ export type { AskOptions, AskRequest, AskResult } from './ask.js';
 export { checkCitations, placeOf, referencesIn } from './citations.js';
 export type { CheckedText, Citation, Place, Reference } from './citations.js';
 export { coverageLine } from './coverage.js';
-export { promptOf } from './prompt.js';
-export type { Prompt, PromptParts } from './prompt.js';
+export { promptOf, styleFor } from './prompt.js';
+export type { Prompt, PromptParts, PromptStyle } from './prompt.js';

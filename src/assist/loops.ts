@@ -1,4 +1,4 @@
-/** Small models may write the same thing again and again: what repeats is cut. Never changes what is said once. */
+/** Tidies what a small model wrote: what repeats is cut, and a sentence without an end. Never changes what is said once. */
 
 const sentence = /[^\n.!?]+(?:[.!?]+(?=\s|$)|\n|[.!?]+|$)|[\n.!?]+/g;
 
@@ -17,4 +17,13 @@ export function withoutLoops(text: string): string {
     out += part;
   }
   return out;
+}
+
+/** A text that was cut off, up to its last whole sentence or line; all of it if it has none. */
+export function completed(text: string): string {
+  const ends = [...text.matchAll(/[.!?。！？](?=["'`)\]]*(?:\s|$))|\n/g)];
+  const last = ends.at(-1);
+  if (!last || text.slice(0, last.index).split('```').length % 2 === 0) return text;
+  const cut = text.slice(0, last.index + 1).trimEnd();
+  return cut.length > 20 ? cut : text;
 }

@@ -1,19 +1,28 @@
 /**
- * The prompt of a question: short instructions, passages with their places and numbered lines, the question last.
- * What stands in files is quoted as it is, except that nothing in it can end a turn of the chat. Never asks the model.
+ * The prompt of a question: short instructions, passages with their places, the question last. What stands in files is
+ * quoted as it is, except that nothing in it can end a turn of the chat. Never asks the model.
+ *
+ * Two styles. `numbered`: passages with numbers and line numbers, and the model is asked to name places. `plain`: for models
+ * too small for that (they copy line numbers instead of explaining): bare passages, and the answer is begun for the model
+ * with the place of the best one.
  */
-import type { ChatMessage } from '../engine/index.js';
+import type { ChatMessage, ModelDescription } from '../engine/index.js';
 import { linesOf, type RecalledSpan } from '../memory/index.js';
 import { placeOf, type Place } from './citations.js';
 
+export type PromptStyle = 'plain' | 'numbered';
+
 export interface Prompt {
   readonly messages: readonly ChatMessage[];
+  /** How the answer begins. */
+  readonly answerPrefix: string;
   /** What `[1]`, `[2]`, … stand for: the parts of the spans that fitted, best first. */
   readonly places: readonly Place[];
 }
 
 export interface PromptParts {
   readonly question: string;
+  readonly style: PromptStyle;
   /** Best first. */
   readonly spans: readonly RecalledSpan[];
   /** Tokens of the whole prompt at most. */
@@ -21,45 +30,83 @@ export interface PromptParts {
   readonly countTokens: (text: string) => Promise<number>;
 }
 
-const instructions =
-  'You answer questions about the files in a folder. Use only the passages. Be brief and exact. Name the place of what you say as path:line.';
-/** Tokens of the chat template and a reserve. */
-const overhead = 40;
-const leastLines = 3;
+interface Passage {
+  readonly place: Place;
+  readonly text: string;
+  readonly tokens: number;
+}
 
-export async function promptOf({ question, spans, budget, countTokens }: PromptParts): Promise<Prompt> {
-  const asked = `Question: ${quoted(question.trim())}`;
-  let left = budget - overhead - (await countTokens(instructions)) - (await countTokens(asked));
-  const passages: { place: Place; text: string }[] = [];
-  for (const span of spans) {
-    const passage = await fitting(span, passages.length + 1, left, countTokens);
+const INSTRUCTIONS: Record<PromptStyle, string> = {
+  plain: 'You explain files in plain words.',
+  numbered:
+    'You answer questions about the files in a folder. Use only the passages. Be brief and exact. ' +
+    'Name the place of what you say as path:line.',
+};
+/** Tokens of the chat template and a reserve. */
+const OVERHEAD_TOKENS = 40;
+const LEAST_LINES = 3;
+/** Passages and tokens of a prompt, where the caller does not say. */
+export const PROMPT_LIMITS: Record<PromptStyle, { readonly passages: number; readonly tokens: number }> = {
+  plain: { passages: 3, tokens: 520 },
+  numbered: { passages: 6, tokens: 1000 },
+};
+/** Models narrower than this get plain prompts. */
+const NUMBERED_WIDTH = 768;
+/** Beyond Latin letters an English beginning would not fit the answer. */
+const OTHER_SCRIPT = /[^\p{sc=Latin}\p{sc=Common}]/u;
+
+export function styleFor(model: Pick<ModelDescription, 'heads' | 'headSize'>): PromptStyle {
+  return model.heads * model.headSize < NUMBERED_WIDTH ? 'plain' : 'numbered';
+}
+
+export async function promptOf({ question, style, spans, budget, countTokens }: PromptParts): Promise<Prompt> {
+  const plain = style === 'plain';
+  const asked = `Question: ${quoted(question.trim())}${plain ? '\nAnswer in two sentences.' : ''}`;
+  let left = budget - OVERHEAD_TOKENS - (await countTokens(INSTRUCTIONS[style])) - (await countTokens(asked));
+  const passages: Passage[] = [];
+  for (const span of spans.slice(0, PROMPT_LIMITS[style].passages)) {
+    const show = plain ? bare : numbered(passages.length + 1);
+    const passage = await fitting(span, left, show, countTokens);
     if (!passage) continue;
     passages.push(passage);
     left -= passage.tokens;
   }
-  // The best passage stands next to the question, where the window surely holds it.
-  const shown = passages.map(passage => passage.text).reverse();
+  const best = passages[0]?.place;
   return {
     messages: [
-      { role: 'system', content: instructions },
-      { role: 'user', content: [...shown, asked].join('\n\n') },
+      { role: 'system', content: INSTRUCTIONS[style] },
+      // The best passage stands next to the question, where the window surely holds it.
+      { role: 'user', content: [...passages.map(passage => passage.text).reverse(), asked].join('\n\n') },
     ],
+    answerPrefix: plain && best && !OTHER_SCRIPT.test(question) ? `In \`${placeOf(best)}\`, the` : '',
     places: passages.map(passage => passage.place),
   };
+}
+
+type Show = (place: Place, lines: readonly string[]) => string;
+
+const bare: Show = (place, lines) => {
+  const text = quoted(lines.join('\n'));
+  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
+  return `File ${placeOf(place)}:\n${fence}\n${text}\n${fence}`;
+};
+
+function numbered(number: number): Show {
+  return (place, lines) =>
+    `[${number}] ${placeOf(place)}\n${quoted(lines.map((line, at) => `${place.startLine + at}: ${line}`).join('\n'))}`;
 }
 
 /** As many of the span's first lines as fit into `left` tokens. */
 async function fitting(
   span: RecalledSpan,
-  number: number,
   left: number,
+  show: Show,
   countTokens: (text: string) => Promise<number>,
-): Promise<{ place: Place; text: string; tokens: number } | undefined> {
+): Promise<Passage | undefined> {
   const lines = linesOf(span.text);
-  for (let count = lines.length; count >= Math.min(leastLines, lines.length);) {
+  for (let count = lines.length; count >= Math.min(LEAST_LINES, lines.length);) {
     const place = { path: span.path, startLine: span.startLine, endLine: span.startLine + count - 1 };
-    const numbered = lines.slice(0, count).map((line, index) => `${span.startLine + index}: ${line}`);
-    const text = `[${number}] ${placeOf(place)}\n${quoted(numbered.join('\n'))}`;
+    const text = show(place, lines.slice(0, count));
     const tokens = await countTokens(text);
     if (tokens <= left) return { place, text, tokens };
     if (left <= 0) return undefined;

@@ -65,8 +65,11 @@ export interface WorkspaceMemory extends Disposable {
   files(): FileStatus[];
   /** The best spans for a question, best first, of distinct places; stale files are left out. */
   recall(question: string, options: WorkOptions & { readonly limit: number }): Promise<RecalledSpan[]>;
-  /** Loads the workspace state and the gists of these files into the engine; gives the ids for `generate`. */
-  states(paths: readonly string[], options?: WorkOptions): Promise<string[]>;
+  /**
+   * Loads the workspace state (unless `workspace` is false) and the gists of these files into the engine; gives the ids
+   * for `generate`.
+   */
+  states(paths: readonly string[], options?: WorkOptions & { readonly workspace?: boolean }): Promise<string[]>;
   /** The gist of one file, for summaries. */
   gist(path: string): PackedSlots | undefined;
   /** Hash of the file's bytes as read, or undefined when it was not read. */

@@ -69,11 +69,11 @@ export class StateKeeper {
     return [];
   }
 
-  /** Puts the stored state and the gists of these memories into the engine; returns their ids, the workspace's first. */
-  async putInto(engine: Engine, keys: readonly string[]): Promise<string[]> {
+  /** Puts the stored state (if `workspace`) and the gists of these memories into the engine; returns their ids, the workspace's first. */
+  async putInto(engine: Engine, keys: readonly string[], workspace: boolean): Promise<string[]> {
     this.attend(engine);
     const ids: string[] = [];
-    const state = this.load();
+    const state = workspace ? this.load() : undefined;
     if (state) {
       const id = `workspace:${state.digest}`;
       for (const other of this.inEngine) {

@@ -143,10 +143,14 @@ export class Workspace implements WorkspaceMemory {
     return spans;
   }
 
-  async states(paths: readonly string[], options: WorkOptions = {}): Promise<string[]> {
+  async states(
+    paths: readonly string[],
+    options: WorkOptions & { readonly workspace?: boolean } = {},
+  ): Promise<string[]> {
+    const workspace = options.workspace ?? true;
     const rows = this.readRows();
     const engine = await this.parts.engine.get();
-    if (!this.state.stored()) {
+    if (workspace && !this.state.stored()) {
       const started = (): Promise<Engine> => Promise.resolve(engine);
       await this.setAside(await this.state.bringUpToDate(rows, started, engine.model.fingerprint, options));
     }
@@ -154,6 +158,7 @@ export class Workspace implements WorkspaceMemory {
     return this.state.putInto(
       engine,
       paths.flatMap(path => keys.get(path) ?? []),
+      workspace,
     );
   }
 

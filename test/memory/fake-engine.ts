@@ -44,7 +44,7 @@ export class FakeEngine implements Engine {
       name: 'Fake',
       fingerprint,
       layers: 1,
-      heads: 3,
+      heads: 32,
       keyHeads: GROUPS,
       headSize: HEAD_SIZE,
       vocabulary: 1000,
