@@ -4,6 +4,8 @@
 export interface Block {
   readonly startLine: number;
   readonly endLine: number;
+  /** The line that names it: a definition's head or a heading, below its comments; the first if not given. */
+  readonly headLine?: number;
 }
 
 /** Longest block in lines; what is longer is cut further. */

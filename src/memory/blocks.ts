@@ -9,6 +9,9 @@ import { proseBlocks } from './prose-blocks.js';
 const proseNames =
   /(\.(md|markdown|mdx|rst|adoc|asciidoc|txt|text|org|tex|pdf|docx|ipynb)|(^|\/)(readme|changelog|authors|license|contributing)[^/.]*)$/i;
 
+/** Comments, decorators and attributes above the line that names a definition. */
+const aside = /^\s*(?:$|@|\/\/|\/?\*|--|;|#)/;
+
 /** Lines of a text; the last one may be empty. */
 export function linesOf(text: string): string[] {
   return text.split(/\r?\n/);
@@ -16,7 +19,8 @@ export function linesOf(text: string): string[] {
 
 /** The blocks of a text, in the order of their first lines, outer before inner. */
 export function blocksOf(path: string, lines: readonly string[]): Block[] {
-  const blocks = proseNames.test(path) ? proseBlocks(lines) : codeBlocks(lines);
+  const isProse = proseNames.test(path);
+  const blocks = isProse ? proseBlocks(lines) : codeBlocks(lines);
   const seen = new Set<string>();
   return blocks
     .filter(block => {
@@ -25,5 +29,16 @@ export function blocksOf(path: string, lines: readonly string[]): Block[] {
       seen.add(key);
       return true;
     })
-    .sort((a, b) => a.startLine - b.startLine || b.endLine - a.endLine);
+    .sort((a, b) => a.startLine - b.startLine || b.endLine - a.endLine)
+    .map(({ startLine, endLine }) => ({
+      startLine,
+      endLine,
+      headLine: isProse ? startLine : headOf(lines, startLine, endLine),
+    }));
+}
+
+/** The first line that is no comment and no decorator. */
+function headOf(lines: readonly string[], startLine: number, endLine: number): number {
+  for (let line = startLine; line <= endLine; line++) if (!aside.test(lines[line - 1]!)) return line;
+  return startLine;
 }

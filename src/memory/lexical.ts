@@ -6,6 +6,8 @@ import type { Block } from './block.js';
 
 const K1 = 1.2;
 const B = 0.75;
+/** A term in the line that names a block counts as that many more. */
+const NAME_WEIGHT = 2;
 
 /** Words that say how a question is asked, not what about. */
 const stopWords = new Set(
@@ -84,6 +86,12 @@ export class TermIndex {
     return at ? firstAtLeast(at, block.endLine + 1) - firstAtLeast(at, block.startLine) : 0;
   }
 
+  /** True if the line that names the block has the term. */
+  names(term: string, { startLine, headLine = startLine }: Block): boolean {
+    const at = this.lines.get(term);
+    return at?.[firstAtLeast(at, headLine)] === headLine;
+  }
+
   /** Terms in a block. */
   length(block: Block): number {
     return this.before[Math.min(block.endLine, this.before.length - 1)]! - this.before[block.startLine - 1]!;
@@ -113,7 +121,9 @@ export function bm25(
   each(texts, (index, block, at) => (lengths[at] = index.length(block)));
   const mean = lengths.reduce((sum, n) => sum + n, 0) / Math.max(1, total) || 1;
   for (const term of terms) {
-    each(texts, (index, block, at) => (counts[at] = index.count(term, block)));
+    each(texts, (index, block, at) => {
+      counts[at] = index.count(term, block) + (index.names(term, block) ? NAME_WEIGHT : 0);
+    });
     const having = counts.reduce((sum, n) => sum + (n > 0 ? 1 : 0), 0);
     const rarity = Math.log(1 + (total - having + 0.5) / (having + 0.5));
     counts.forEach((n, at) => {

@@ -134,9 +134,9 @@ function fused(
     if (!cut) return;
     const file = chosen[at]!;
     texts.push({ index: cut.terms, blocks: cut.blocks });
-    for (const { startLine, endLine } of cut.blocks) {
-      blocks.push({ path: files[file]!.path, startLine, endLine });
-      attention.push(attentionScore(masses[file]!, { startLine, endLine }, parameters));
+    for (const block of cut.blocks) {
+      blocks.push({ ...block, path: files[file]!.path });
+      attention.push(attentionScore(masses[file]!, block, parameters));
     }
   });
   const words = standardised(lexicalWeight === 0 ? blocks.map(() => 0) : [...bm25(questionTerms(question), texts)]);

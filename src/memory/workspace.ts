@@ -227,9 +227,14 @@ export class Workspace implements WorkspaceMemory {
     work: (options: WorkOptions & { signal: AbortSignal }) => Promise<T>,
   ): Promise<T> {
     const signal = AbortSignal.any([this.closing.signal, ...(options.signal ? [options.signal] : [])]);
-    const run = this.last.then(() => {
+    const run = this.last.then(async () => {
       throwIfCancelled(signal);
-      return work({ ...options, signal });
+      try {
+        return await work({ ...options, signal });
+      } catch (error) {
+        throwIfCancelled(signal); // One kind of error for all ways to be cancelled.
+        throw error;
+      }
     });
     this.last = run.catch(() => undefined);
     return run;

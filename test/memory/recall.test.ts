@@ -71,6 +71,15 @@ suite('blocks', () => {
     assert.deepEqual(spans('a.c', text), ['1-4', '6-6']);
   });
 
+  test('the head is below comments and decorators', () => {
+    const heads = blocksOf('a.py', linesOf('# Note\n@cached\ndef f(x):\n    return x\n')).map(block => block.headLine);
+    assert.deepEqual(heads, [3]);
+    assert.deepEqual(
+      blocksOf('a.md', ['# Top', 'text']).map(block => block.headLine),
+      [1],
+    );
+  });
+
   test('Markdown: sections hold their subsections; a heading in a code fence is none', () => {
     const text = ['# Top', 'Intro.', '', '## Setup', 'Run it.', '```', '# not a heading', '```', '## Use', 'Call it.'];
     assert.deepEqual(spans('README.md', text.join('\n')), ['1-10', '1-2', '4-8', '9-10']);
@@ -147,8 +156,10 @@ suite('words', () => {
       { startLine: 3, endLine: 3 },
     ];
     const [first, second, third] = bm25(['alpha'], [{ index, blocks }]);
-    // Lengths 2, 1, 2, mean 5/3; one of three has it: idf ln(1 + 2.5/1.5); tf 1: 2.2 / (1 + 1.2·(0.25 + 0.75·2/(5/3))).
-    assert.ok(Math.abs(first! - (Math.log(1 + 2.5 / 1.5) * 2.2) / (1 + 1.2 * (0.25 + (0.75 * 2) / (5 / 3)))) < 1e-12);
+    // Lengths 2, 1, 2, mean 5/3; one of three has it: idf ln(1 + 2.5/1.5); it stands in the block's first line, so tf is 1 + 2.
+    assert.ok(
+      Math.abs(first! - (Math.log(1 + 2.5 / 1.5) * 3 * 2.2) / (3 + 1.2 * (0.25 + (0.75 * 2) / (5 / 3)))) < 1e-12,
+    );
     assert.deepEqual([second, third], [0, 0]);
   });
 });
