@@ -8,13 +8,12 @@ import { Compressor, RecallMerger, spreadRows } from '../../src/engine/compress.
 import type { Folder, Slots } from '../../src/engine/state.js';
 import { joinSlots, sliceSlots } from '../../src/engine/state.js';
 import { ClosestCalls } from '../reference/decisions.js';
-import type { RetrofitSlot } from '../reference/retrofit-head.js';
 import { seededRandom } from '../reference/tiny-model.js';
+import { grownByOracle, mergedByOracle } from './oracle-rules.js';
 import { TinyFolder } from './tiny-engine.js';
-import { assertKeySlots, assertSlots, foldAll, placeAll, randomSlots, toOracle } from './tiny-slots.js';
+import { assertKeySlots, assertSlots, randomSlots, toOracle } from './tiny-slots.js';
 
 const HEAD = 8;
-const BATCH = 256;
 /** Float32 sums of some hundred slots are off by less; the seeds below have no closer call in cosine. */
 const NOISE = 5e-6;
 
@@ -52,19 +51,6 @@ function cut(all: Slots, sizes: readonly number[]): Slots[] {
   return parts;
 }
 
-/** memory.md's rule, in the oracle's terms. */
-function composed(all: Slots, target: number, total: number, calls: ClosestCalls): RetrofitSlot[][] {
-  const state: RetrofitSlot[][] = Array.from({ length: all.groups }, () => []);
-  for (let from = 0; from < all.slots; from += BATCH) {
-    const to = Math.min(all.slots, from + BATCH);
-    const batch = toOracle(sliceSlots(all, from, to));
-    const append = Math.round((target * to) / total) - state[0]!.length;
-    if (from === 0) placeAll(state, batch, spreadRows(Math.max(1, append), to), 0, calls);
-    else foldAll(state, batch, append, 0, calls);
-  }
-  return state;
-}
-
 suite('growing a state to a wanted size', function () {
   this.timeout(60_000);
   const tiny = new TinyFolder();
@@ -92,7 +78,7 @@ suite('growing a state to a wanted size', function () {
     test(`${slots} slots to ${target}: the oracle's state, however the slots come in`, async () => {
       const all = randomSlots({ groups: 2, slots, headSize: HEAD }, seededRandom(seed));
       const calls = new ClosestCalls();
-      const expected = composed(all, target, slots, calls);
+      const expected = grownByOracle(toOracle(all), target, calls);
       assert(Math.min(calls.append, calls.merge) > NOISE, `closest calls ${calls.append}, ${calls.merge}`);
       const states = [
         await compress([all], target, slots),
@@ -157,24 +143,14 @@ suite('merging recall keys', function () {
       const all = tokens(12 + 16 * 5 + 9, seed);
       const chunks = cut(all, [12, 16, 16, 16, 16, 16]);
       const calls = new ClosestCalls();
-      const state: RetrofitSlot[][] = [[], [], []];
-      const wentTo: number[][] = [[], [], []];
-      for (const chunk of chunks) {
-        const append = Math.max(1, Math.round(chunk.slots / tokensPerSlot));
-        const coming = toOracle(chunk);
-        const winners =
-          state[0]!.length === 0
-            ? placeAll(state, coming, spreadRows(append, chunk.slots), 0, calls)
-            : foldAll(state, coming, append, 0, calls);
-        wentTo.forEach((own, head) => own.push(...winners.slice(head * chunk.slots, (head + 1) * chunk.slots)));
-      }
+      const expected = mergedByOracle(chunks.map(toOracle), tokensPerSlot, calls);
       assert(Math.min(calls.append, calls.merge) > NOISE, `closest calls ${calls.append}, ${calls.merge}`);
       const merger = await merge(chunks, tokensPerSlot);
-      assertKeySlots(merger.slots, state, 1e-4);
-      const expected = chunks.reduce((sum, { slots }) => sum + Math.max(1, Math.round(slots / tokensPerSlot)), 0);
-      assert.equal(merger.slots.slots, expected);
+      assertKeySlots(merger.slots, expected.state, 1e-4);
+      const slots = chunks.reduce((sum, { slots }) => sum + Math.max(1, Math.round(slots / tokensPerSlot)), 0);
+      assert.equal(merger.slots.slots, slots);
       const slotOf = merger.slotOfToken();
-      assert.deepEqual([...slotOf], wentTo.flat());
+      assert.deepEqual([...slotOf], expected.slotOf.flat());
       // A slot's count is the number of tokens that went to it.
       const counted = new Float32Array(3 * merger.slots.slots);
       slotOf.forEach((slot, i) => counted[Math.floor(i / all.slots) * merger.slots.slots + slot]!++);

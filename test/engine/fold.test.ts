@@ -10,8 +10,9 @@ import { assertClose } from '../oracle/golden.js';
 import { ClosestCalls } from '../reference/decisions.js';
 import type { RetrofitSlot } from '../reference/retrofit-head.js';
 import { seededRandom } from '../reference/tiny-model.js';
+import { foldAll, placeAll } from './oracle-rules.js';
 import { TinyFolder } from './tiny-engine.js';
-import { assertKeySlots, assertSlots, axisSlots, foldAll, placeAll, randomSlots, toOracle } from './tiny-slots.js';
+import { assertKeySlots, assertSlots, axisSlots, randomSlots, toOracle } from './tiny-slots.js';
 
 const HEAD = 8;
 /** Cosines closer than this are left to float32. */

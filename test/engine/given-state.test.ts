@@ -17,6 +17,7 @@ import type { RetrofitSlot } from '../reference/retrofit-head.js';
 import { RetrofitOracle } from '../reference/retrofit.js';
 import type { RetrofitOptions } from '../reference/retrofit.js';
 import { distinctTokens, seededRandom, tinyModel, tinyReading, tinyVariants } from '../reference/tiny-model.js';
+import { fromOracle } from './oracle-rules.js';
 import { TinyFolder } from './tiny-engine.js';
 
 suite('bias of a composed state', () => {
@@ -61,23 +62,6 @@ const HEADS = 6;
 const KEY_HEADS = 2;
 const HEAD = 8;
 const SINKS = tinyReading.sinks;
-
-/** The oracle's slots of all heads as the engine holds them: rotary pairs (i, i + 4) side by side. */
-function fromOracle(heads: readonly (readonly RetrofitSlot[])[]): Slots {
-  const all = heads.flat();
-  const floats = (valuesOf: (slot: RetrofitSlot) => Iterable<number>) =>
-    Float32Array.from(all.flatMap(slot => [...valuesOf(slot)]));
-  return {
-    groups: heads.length,
-    slots: heads[0]!.length,
-    headSize: HEAD,
-    keySum: floats(slot => slot.key.map((_, i) => slot.key[i % 2 === 0 ? i / 2 : (HEAD + i - 1) / 2]!)),
-    valueSum: floats(slot => slot.value),
-    count: floats(slot => [slot.count]),
-    keyRadius: floats(slot => [slot.keyRadius]),
-    valueRadius: floats(slot => [slot.valueRadius]),
-  };
-}
 
 suite('sessions with a given state against the oracle', function () {
   this.timeout(60_000);

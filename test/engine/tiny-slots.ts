@@ -5,9 +5,7 @@
 import assert from 'node:assert/strict';
 import type { KeySlots, Slots } from '../../src/engine/state.js';
 import { assertClose } from '../oracle/golden.js';
-import { ClosestCalls } from '../reference/decisions.js';
 import type { RetrofitSlot } from '../reference/retrofit-head.js';
-import { copySlot, foldSlots } from '../reference/retrofit-head.js';
 
 export interface SlotShape {
   readonly groups: number;
@@ -56,33 +54,6 @@ export function toOracle(state: Slots): RetrofitSlot[][] {
       };
     }),
   );
-}
-
-/** The oracle's fold of every group, in place; gives the slot of each incoming one, [G·N]. */
-export function foldAll(
-  slots: RetrofitSlot[][],
-  incoming: readonly (readonly RetrofitSlot[])[],
-  append: number,
-  sinks: number,
-  calls = new ClosestCalls(),
-): number[] {
-  return slots.flatMap((group, i) => foldSlots(group, incoming[i]!, { append, sinks, calls }));
-}
-
-/** The rule for given rows, in the oracle's terms: they are pushed, then the others are folded with nothing appended. */
-export function placeAll(
-  slots: RetrofitSlot[][],
-  incoming: readonly (readonly RetrofitSlot[])[],
-  rows: readonly number[],
-  sinks: number,
-  calls = new ClosestCalls(),
-): number[] {
-  return slots.flatMap((group, i) => {
-    const own = new Map(rows.map(row => [row, group.push(copySlot(incoming[i]![row]!)) - 1]));
-    const others = incoming[i]!.filter((_, row) => !own.has(row));
-    const winners = foldSlots(group, others, { append: 0, sinks, calls });
-    return incoming[i]!.map((_, row) => own.get(row) ?? winners.shift()!);
-  });
 }
 
 /** Key sums and counts within `tolerance` of the oracle's. */
