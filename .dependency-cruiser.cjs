@@ -56,6 +56,7 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     enhancedResolveOptions: {
+      exportsFields: ['exports'],
       extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
       conditionNames: ['import', 'node', 'require', 'default', 'types'],
     },
