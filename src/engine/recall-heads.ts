@@ -97,15 +97,14 @@ function damaged(what: string): LongviewError {
 
 /** Small files only: every F32 and F16 tensor as float32. */
 async function readSafetensors(path: string): Promise<Map<string, Float32Array>> {
-  const bytes = await readFile(path);
+  const bytes = await readFile(path).catch(() => undefined);
+  if (!bytes) throw damaged('no file');
   const headerBytes = bytes.length >= 8 ? Number(bytes.readBigUInt64LE(0)) : Infinity;
   if (headerBytes > bytes.length - 8) throw damaged('header');
-  const header = JSON.parse(bytes.toString('utf8', 8, 8 + headerBytes)) as Record<
-    string,
-    { dtype: string; data_offsets: [number, number] }
-  >;
+  const header = parseHeader(bytes.toString('utf8', 8, 8 + headerBytes));
   const tensors = new Map<string, Float32Array>();
   for (const [name, { dtype, data_offsets: offsets }] of Object.entries(header)) {
+    if (name === '__metadata__') continue;
     const data = bytes.subarray(8 + headerBytes + offsets[0], 8 + headerBytes + offsets[1]);
     if (data.length !== offsets[1] - offsets[0]) throw damaged(name);
     if (dtype === 'F32')
@@ -120,6 +119,14 @@ async function readSafetensors(path: string): Promise<Map<string, Float32Array>>
       );
   }
   return tensors;
+}
+
+function parseHeader(text: string): Record<string, { dtype: string; data_offsets: [number, number] }> {
+  try {
+    return JSON.parse(text) as ReturnType<typeof parseHeader>;
+  } catch {
+    throw damaged('header');
+  }
 }
 
 /** IEEE 754 binary16 → number. */
