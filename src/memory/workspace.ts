@@ -6,7 +6,7 @@
 import { statSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
-import { LongviewError, failed, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
+import { LongviewError, failed, messageOf, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { STATE_BLOB, scanLedger } from './ledger-scan.js';
@@ -15,7 +15,7 @@ import { RecallIndex } from './recall-index.js';
 import { recallSpans } from './recall.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles } from './source-files.js';
-import type { LedgerRow, ReaderLease, Store } from './store/index.js';
+import { compactStore, type LedgerRow, type ReaderLease, type Store } from './store/index.js';
 import { TextCache } from './text-cache.js';
 import type {
   Coverage,
@@ -54,6 +54,7 @@ export class Workspace implements WorkspaceMemory {
   private readonly closing = new AbortController();
   private last: Promise<unknown> = Promise.resolve();
   private reading: string | undefined;
+  private forgot = false;
 
   /** Use `openWorkspaceMemory`. */
   constructor(private readonly parts: WorkspaceParts) {
@@ -189,6 +190,7 @@ export class Workspace implements WorkspaceMemory {
       if (gone.rows + gone.memories === 0) {
         throw new LongviewError('not-found', `${path} is not in the memory: see the paths in the list of files.`);
       }
+      this.forgot = true;
       await this.dropState();
       const engine = this.parts.engine.started;
       if (!engine) return;
@@ -207,6 +209,7 @@ export class Workspace implements WorkspaceMemory {
         for (const row of rows) write.deleteRow(row.path);
         for (const { key } of memories) write.deleteMemory(key);
       });
+      this.forgot = true;
       await this.dropState();
       const engine = this.parts.engine.started;
       if (!engine) return;
@@ -219,6 +222,10 @@ export class Workspace implements WorkspaceMemory {
     this.closing.abort();
     await this.last;
     await this.store.dispose();
+    if (!this.forgot) return;
+    // Deleted values stay in free pages of the file until it is written anew, which needs it closed everywhere.
+    const compacted = await compactStore(this.store.folder).catch(messageOf);
+    if (compacted !== 'compacted') this.parts.log('info', `The store was not compacted: ${compacted}.`);
   }
 
   /** Runs after the calls before it, with a signal that the memory's end aborts too. */

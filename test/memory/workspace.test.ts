@@ -1,5 +1,7 @@
 /** The memory of a folder over time: what is read, kept, read again, dropped and forgotten. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { LongviewError } from '../../src/base/index.js';
 import type { Progress } from '../../src/base/index.js';
 import { FakeEngine } from './fake-engine.js';
@@ -129,6 +131,17 @@ suite('workspace memory', () => {
       await other.dispose();
     }
     await assert.rejects(memory.forget('b.py'), (error: unknown) => (error as LongviewError).code === 'not-found');
+  });
+
+  test('when a memory that forgot is closed, the file of the store holds nothing of the file', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    const { path } = memory.status().store;
+    const held = async (): Promise<boolean> => (await readFile(join(path, 'data.mdb'))).includes('docs/guide.md');
+    assert.equal(await held(), true);
+    await memory.forget('docs/guide.md');
+    await memory.dispose();
+    assert.equal(await held(), false);
   });
 
   test('ledger, status and forgetting never start the engine', async () => {
