@@ -88,7 +88,8 @@ class LocalEngine implements Engine {
   putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void> {
     const { layers, keyHeads, headSize } = this.loaded.manifest.architecture;
     if (slots.groups !== layers * keyHeads || slots.headSize !== headSize) {
-      throw new LongviewError('bad-format', `State "${id}" was made by another model; compose it again.`);
+      const reason = `State "${id}" was made by another model; compose it again.`;
+      return Promise.reject(new LongviewError('bad-format', reason));
     }
     this.states.set(id, { slots: unpackSlots(slots), tokensPerSlot });
     this.lastGiven = undefined;
@@ -102,8 +103,10 @@ class LocalEngine implements Engine {
   }
 
   putRecall(id: string, slots: RecallSlots): Promise<void> {
-    this.recall.put(id, slots);
-    return Promise.resolve();
+    return new Promise(resolve => {
+      this.recall.put(id, slots);
+      resolve();
+    });
   }
 
   dropRecall(id: string): Promise<void> {
