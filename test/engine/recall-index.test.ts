@@ -1,0 +1,220 @@
+/**
+ * Scoring questions against recall slots: the masses of a float64 softmax over the packed keys, with the oracle's queries
+ * and the formula of the fit. Which ids are there, in what order, and what is kept between questions.
+ */
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openEngine } from '../../src/engine/index.js';
+import type { Engine, RecallSlots } from '../../src/engine/index.js';
+import { FILES } from '../../src/engine/graph-contract.js';
+import type { Model } from '../../src/engine/model.js';
+import { RecallHeads } from '../../src/engine/recall-heads.js';
+import { RecallIndex } from '../../src/engine/recall-index.js';
+import { TextTokenizer } from '../../src/engine/tokenizer.js';
+import { assertClose } from '../oracle/golden.js';
+import * as rules from '../reference/chunks.js';
+import { RetrofitOracle } from '../reference/retrofit.js';
+import { llamaFrequencies, rotate } from '../reference/rotary.js';
+import { tinyModel, tinyReading, tinyVariants } from '../reference/tiny-model.js';
+import { dot, scaled } from '../reference/vectors.js';
+import { TinyFolder } from './tiny-engine.js';
+import { END, START, recall, recallKeyHeadOf, recallValues, tinyTextModel } from './tiny-text-model.js';
+
+const HEADS = recall.heads.length;
+const HEAD = 8;
+
+/** Un-rotated queries of the question's own tokens, [recall head][token], adjacent pairs. */
+function oracleQueries(question: string): Float64Array[][] {
+  const rows: Float64Array[][] = recall.heads.map(() => []);
+  const before = [START, ...Buffer.from('find ')];
+  const asked = [...Buffer.from(question)].slice(0, 384);
+  const oracle = new RetrofitOracle({
+    ...tinyModel(tinyVariants.llama.model),
+    ...tinyReading,
+    schedule: rules.keepEverything(),
+    onHeads: (layer, position, { queries }) =>
+      recall.heads.forEach(([own, head], i) => {
+        const token = position - before.length;
+        if (own !== layer || token < 0 || token >= asked.length) return;
+        rows[i]!.push(queries[head]!.map((_, j) => queries[head]![j % 2 === 0 ? j / 2 : (HEAD + j - 1) / 2]!));
+      }),
+  });
+  oracle.feed([...before, ...asked, END, ...Buffer.from('def')]);
+  return rows;
+}
+
+/** [head][slot]: mean over the rows of softmax over all slots of `q·k + log(count)` (recall.md; the fit's README). */
+function expectedMass(question: string, texts: readonly RecallSlots[]): number[][] {
+  const values = recallValues();
+  const angles = scaled(llamaFrequencies(HEAD, 10_000), recall.queryPosition);
+  return oracleQueries(question).map((rows, head) => {
+    const map = values.get('query_map')!.data.subarray(head * HEAD * HEAD, (head + 1) * HEAD * HEAD);
+    const factor = Math.exp(values.get('log_temperature')!.data[head]!) / Math.sqrt(HEAD);
+    const slots = texts.flatMap(text =>
+      Array.from({ length: text.slots }, (_, slot) => {
+        const row = recallKeyHeadOf[head]! * text.slots + slot;
+        const key = Float64Array.from(text.keys.subarray(row * HEAD, (row + 1) * HEAD), q => q * text.scales[row]!);
+        return { key, count: text.counts[row]! };
+      }),
+    );
+    const mass = slots.map(() => 0);
+    for (const row of rows) {
+      const q = rotate(row, angles, 'adjacent');
+      const mapped = q.map((value, j) => factor * q.reduce((sum, own, i) => sum + own * map[i * HEAD + j]!, value));
+      const weights = slots.map(({ key, count }) => count * Math.exp(dot(mapped, key)));
+      const total = weights.reduce((a, b) => a + b, 0);
+      weights.forEach((weight, slot) => (mass[slot]! += weight / total / rows.length));
+    }
+    return mass;
+  });
+}
+
+suite('scoring recall slots', function () {
+  this.timeout(60_000);
+  const folder = new TinyFolder();
+  let model: Model;
+  let engine: Engine;
+  let texts: Record<'a' | 'b' | 'c', RecallSlots>;
+
+  suiteSetup(async () => {
+    model = await tinyTextModel(folder);
+    engine = await openEngine(model.path, { threads: 1 });
+    const read = async (label: string, text: string, tokensPerRecallSlot: number) =>
+      (await engine.read({ label, text, tokensPerRecallSlot })).recall;
+    texts = {
+      a: await read('a.ts', 'export function add(a: number, b: number) {\n  return a + b;\n}\n', 4),
+      b: await read('b.md', 'Reads a file.\n', 1),
+      c: await read('c', '', 4),
+    };
+  });
+  suiteTeardown(async () => {
+    await engine.dispose();
+    await folder.dispose();
+  });
+  setup(async () => {
+    for (const [id, slots] of Object.entries(texts)) await engine.putRecall(id, slots);
+  });
+
+  test('masses of the question and of the contentless one are the softmax’s, head by head', async () => {
+    const all = [texts.a, texts.b, texts.c];
+    // The second is longer than the window of 32 tokens.
+    for (const question of ['adds?', 'Which function adds two numbers, and where is it? <|end|>']) {
+      const scores = await engine.scoreRecall(question, ['a', 'b', 'c']);
+      assert.equal(scores.rows, question.length);
+      const starts = [0, 1, 2, 3].map(n => all.slice(0, n).reduce((sum, { slots }) => sum + slots, 0));
+      assert.deepEqual([...scores.slotStart], starts);
+      assertClose('mass', scores.mass, expectedMass(question, all).flat(), 2e-6);
+      assertClose('null mass', scores.nullMass, expectedMass('N/A', all).flat(), 2e-6);
+      const total = scores.slotStart.at(-1)!;
+      for (let head = 0; head < HEADS; head++) {
+        const sum = scores.mass.subarray(head * total, (head + 1) * total).reduce((a, b) => a + b, 0);
+        assertClose('masses of a head sum to', [sum], [1], 1e-5);
+      }
+    }
+  });
+
+  test('a question of 384 tokens and one cut to them weigh the same', async () => {
+    const long = 'where? '.repeat(60);
+    const scores = await engine.scoreRecall(long, ['a', 'b']);
+    assert.equal(scores.rows, 384);
+    const cut = await engine.scoreRecall(long.slice(0, 384), ['a', 'b']);
+    assert.deepEqual(scores.mass, cut.mass);
+    assertClose('mass', scores.mass, expectedMass(long, [texts.a, texts.b]).flat(), 2e-6);
+  });
+
+  test('slots come in the order of the ids; only those asked for share the softmax', async () => {
+    const { mass, slotStart } = await engine.scoreRecall('add', ['b', 'a']);
+    assert.deepEqual([...slotStart], [0, texts.b.slots, texts.b.slots + texts.a.slots]);
+    assertClose('mass', mass, expectedMass('add', [texts.b, texts.a]).flat(), 2e-6);
+    const alone = await engine.scoreRecall('add', ['b']);
+    assertClose('mass of b alone', alone.mass, expectedMass('add', [texts.b]).flat(), 2e-6);
+    const twice = await engine.scoreRecall('add', ['b', 'b']);
+    assertClose('b twice', twice.mass, expectedMass('add', [texts.b, texts.b]).flat(), 2e-6);
+  });
+
+  test('nothing asked, nothing there', async () => {
+    const empty = await engine.scoreRecall('', ['a']);
+    assert.deepEqual([empty.rows, empty.mass.length], [0, HEADS * texts.a.slots]);
+    assert(empty.mass.every(mass => mass === 0));
+    const none = await engine.scoreRecall('add', []);
+    assert.deepEqual([...none.slotStart, none.mass.length, none.nullMass.length], [0, 0, 0]);
+  });
+
+  test('dropped and unknown ids are stale; put again they are there; put anew they are replaced', async () => {
+    await engine.scoreRecall('add', ['a', 'b']);
+    await engine.dropRecall('a');
+    await assert.rejects(engine.scoreRecall('add', ['a', 'b']), { code: 'stale', message: /"a"/ });
+    await assert.rejects(engine.scoreRecall('add', ['nowhere']), { code: 'stale', message: /"nowhere"/ });
+    await engine.dropRecall('nowhere');
+    await engine.putRecall('a', texts.b);
+    const { mass } = await engine.scoreRecall('add', ['a', 'b']);
+    assertClose('mass', mass, expectedMass('add', [texts.b, texts.b]).flat(), 2e-6);
+    await engine.putRecall('a', texts.a);
+    const again = await engine.scoreRecall('add', ['a', 'b']);
+    assertClose('mass', again.mass, expectedMass('add', [texts.a, texts.b]).flat(), 2e-6);
+  });
+
+  test('slots of another model are refused', async () => {
+    await assert.rejects(engine.putRecall('x', { ...texts.a, heads: 3 }), { code: 'bad-format' });
+    await assert.rejects(engine.putRecall('x', { ...texts.a, headSize: 64 }), { code: 'bad-format' });
+  });
+
+  test('a model without recall heads says so', async () => {
+    const plain = await tinyTextModel(folder, 'no-recall', { recall: undefined, recallFile: undefined });
+    const without = await openEngine(plain.path, { threads: 1 });
+    assert.equal(without.model.recall.keyHeads, 0);
+    await assert.rejects(without.scoreRecall('add', []), { code: 'unsupported' });
+    // Reading works; it has a gist and no recall slots.
+    const reading = await without.read({ label: 'a', text: 'text', tokensPerRecallSlot: 4 });
+    assert.deepEqual([reading.recall.heads, reading.recall.slots, reading.slotOfToken.length], [0, 0, 0]);
+    assert(reading.gist.slots > 0);
+    await without.dispose();
+  });
+
+  suite('what is kept between questions', () => {
+    let index: RecallIndex;
+    let runs = 0;
+    let onRun: (() => void) | undefined;
+    suiteSetup(async () => {
+      const json = async (name: string): Promise<unknown> => JSON.parse(await readFile(join(model.path, name), 'utf8'));
+      const tokenizer = TextTokenizer.load(await json(FILES.tokenizer), await json(FILES.tokenizerConfig));
+      index = new RecallIndex(model, tokenizer, await RecallHeads.load(model.path, model.manifest));
+      const run = model.score.run.bind(model.score);
+      model.score.run = (feeds, outputs) => {
+        runs++;
+        onRun?.();
+        return run(feeds, outputs);
+      };
+    });
+
+    async function runsOf(work: () => Promise<unknown>): Promise<number> {
+      runs = 0;
+      await work();
+      return runs;
+    }
+
+    test('the contentless question is scored once for a set of ids, until one of them changes', async () => {
+      index.put('a', texts.a);
+      index.put('b', texts.b);
+      const ask = (question: string, ids: string[]) => () => index.score(question, ids);
+      assert.equal(await runsOf(ask('first', ['a', 'b'])), 2 * HEADS);
+      assert.equal(await runsOf(ask('second', ['a', 'b'])), HEADS);
+      assert.equal(await runsOf(ask('second', ['a'])), 2 * HEADS);
+      index.put('b', texts.c);
+      const changed = await index.score('N/A', ['a', 'b']);
+      assertClose('null mass', changed.nullMass, expectedMass('N/A', [texts.a, texts.c]).flat(), 2e-6);
+      assert.deepEqual(changed.mass, changed.nullMass);
+    });
+
+    test('a cancelled question keeps no half of it', async () => {
+      index.put('a', texts.a);
+      const controller = new AbortController();
+      onRun = () => controller.abort();
+      await assert.rejects(index.score('add', ['a'], { signal: controller.signal }), { code: 'cancelled' });
+      onRun = undefined;
+      const { nullMass } = await index.score('add', ['a']);
+      assertClose('null mass', nullMass, expectedMass('N/A', [texts.a]).flat(), 2e-6);
+    });
+  });
+});
