@@ -34,6 +34,9 @@ await build({
   entryPoints: { server: 'src/server/main.ts', 'engine-main': 'src/engine/process/engine-main.ts' },
   outdir: dist,
   format: 'esm',
+  // The chunks lie beside the entries: the engine's file is found by its name beside the code that starts it.
+  splitting: true,
+  chunkNames: 'chunk-[hash]',
   external: ['onnxruntime-node', 'lmdb'],
   // CommonJS packages inside an ES module ask for these.
   banner: {

@@ -5,7 +5,7 @@
 import { realpath } from 'node:fs/promises';
 import { ask } from '../assist/index.js';
 import { LongviewError, type Log } from '../base/index.js';
-import { runGraphs, startEngine, type Engine } from '../engine/index.js';
+import type { Engine } from '../engine/index.js';
 import { openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
 import { dataFolder, findModel, installModel, modelOffer } from '../models/index.js';
 import type { ModelReply, ServerOptions } from '../protocol/index.js';
@@ -17,9 +17,7 @@ export function openLiveBackend(options: ServerOptions, log: Log): Backend {
   let starting: Promise<Engine> | undefined;
 
   const engine = async (): Promise<Engine> => {
-    starting ??= findModel(data, options.model).then(model =>
-      startEngine({ modelFolder: model.folder, threads: options.threads, log }),
-    );
+    starting ??= start(data, options, log);
     try {
       return await starting;
     } catch (error) {
@@ -34,8 +32,9 @@ export function openLiveBackend(options: ServerOptions, log: Log): Backend {
     });
     let memory = memories.get(root);
     if (!memory) {
-      const model = await findModel(data, options.model);
-      memory = openWorkspaceMemory({ root, data, engine, model: model.description, log });
+      // Without a model yet, what is remembered can still be looked at and forgotten.
+      const model = await findModel(data, options.model).catch(() => undefined);
+      memory = openWorkspaceMemory({ root, data, engine, model: model?.description, log });
       memories.set(root, memory);
       memory.catch(() => memories.delete(root));
     }
@@ -53,7 +52,17 @@ export function openLiveBackend(options: ServerOptions, log: Log): Backend {
     read: async (root, { signal, onProgress }) => (await open(root)).refresh({ signal, onProgress }),
     ask: async (root, question, { signal, onProgress, onRecalled, onText }) => {
       const memory = await open(root);
-      return ask({ memory, engine: await engine(), ...question }, { signal, onProgress, onRecalled, onText });
+      return ask(
+        { memory, engine: await engine(), ...question },
+        {
+          signal,
+          onProgress,
+          onText,
+          // The text of the places stays here: the client links to it.
+          onRecalled: spans =>
+            onRecalled(spans.map(({ path, startLine, endLine, score }) => ({ path, startLine, endLine, score }))),
+        },
+      );
     },
     forget: async (root, path, { signal, onProgress }) => {
       const memory = await open(root);
@@ -61,6 +70,7 @@ export function openLiveBackend(options: ServerOptions, log: Log): Backend {
     },
     model: offer,
     installModel: async ({ signal, onProgress }) => {
+      const { runGraphs } = await import('../engine/index.js');
       await installModel(data, options.model, { run: runGraphs, signal, onProgress, log });
       return offer();
     },
@@ -69,4 +79,11 @@ export function openLiveBackend(options: ServerOptions, log: Log): Backend {
       await (await starting?.catch(() => undefined))?.dispose();
     },
   };
+}
+
+/** The engine's room is loaded only here and for an installation: where onnxruntime cannot be loaded, the server still runs. */
+async function start(data: string, options: ServerOptions, log: Log): Promise<Engine> {
+  const model = await findModel(data, options.model);
+  const { startEngine } = await import('../engine/index.js');
+  return startEngine({ modelFolder: model.folder, threads: options.threads, log });
 }
