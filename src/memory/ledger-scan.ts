@@ -9,8 +9,16 @@ import { orderForReading } from './walk/index.js';
 
 /** Name of the blob that holds the workspace state; a file that leaves takes the state with it, to be composed again. */
 export const STATE_BLOB = 'state';
-/** Reasons that may pass by themselves, so that the file is tried again. */
-export const PASSING_REASONS: ReadonlySet<string> = new Set(['unreadable', 'changing', 'not readable by the model']);
+/** Reason of a file whose text the engine failed on. */
+export const NOT_FOR_THE_MODEL = 'not readable by the model';
+/** A file the engine failed on is left alone that long (milliseconds), unless it changes: each try may cost a restart. */
+const RETRY_AFTER = 3_600_000;
+
+/** True if the reason of a skipped file may have passed by itself, so that it is tried again. */
+function mayHavePassed({ reason, readAt = 0 }: LedgerRow): boolean {
+  if (reason === NOT_FOR_THE_MODEL) return Date.now() - readAt > RETRY_AFTER;
+  return reason === 'unreadable' || reason === 'changing';
+}
 
 export interface ScanParts {
   readonly store: Store;
@@ -43,7 +51,7 @@ export async function scanLedger({ store, files, first, signal, onProgress }: Sc
     const row = before.get(path);
     if (row?.size !== size || row.mtimeMs !== mtimeMs) return undefined;
     if (row.memoryKey !== undefined) return true;
-    return row.state === 'skipped' && !PASSING_REASONS.has(row.reason ?? '') ? row.reason : undefined;
+    return row.state === 'skipped' && !mayHavePassed(row) ? row.reason : undefined;
   };
   for await (const file of files.walk(known, signal)) {
     throwIfCancelled(signal);
@@ -78,7 +86,7 @@ async function nextRow(
   if (!old) return fresh;
   const untouched = old.size === size && old.mtimeMs === mtimeMs;
   if (old.memoryKey === undefined || !store.hasMemory(old.memoryKey)) {
-    const stays = old.state === 'skipped' && untouched && !PASSING_REASONS.has(old.reason ?? '');
+    const stays = old.state === 'skipped' && untouched && !mayHavePassed(old);
     return stays ? old : fresh;
   }
   if (untouched) return old;

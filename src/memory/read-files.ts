@@ -5,6 +5,7 @@
  */
 import { LongviewError, codeOf, messageOf, throwIfCancelled, type Log, type ProgressListener } from '../base/index.js';
 import type { Engine, Reading } from '../engine/index.js';
+import { NOT_FOR_THE_MODEL } from './ledger-scan.js';
 import { readingSettings, type MemorySettings } from './settings.js';
 import type { SourceFiles, SourceText } from './source-files.js';
 import { fileMemoryKey, provenanceOf, type LedgerRow, type Store } from './store/index.js';
@@ -50,8 +51,13 @@ export async function readFiles(paths: readonly string[], parts: ReadParts): Pro
   for (const [at, path] of paths.entries()) {
     throwIfCancelled(signal);
     parts.onFile?.(path);
+    const onTokens = (tokens: number): void => progress.within(at, tokens, path);
     try {
-      const tokens = await readFile(path, parts, tokens => progress.within(at, tokens, path));
+      const tokens = await readFile(path, parts, onTokens).catch((error: unknown) => {
+        // The engine may have died of something else; it starts anew.
+        if (signal?.aborted || codeOf(error) !== 'engine-crashed') throw error;
+        return readFile(path, parts, onTokens);
+      });
       if (tokens === undefined) counts.failed++;
       else if (tokens > 0) {
         counts.read++;
@@ -63,7 +69,7 @@ export async function readFiles(paths: readonly string[], parts: ReadParts): Pro
       if (signal?.aborted || !isOfOneFile(error) || ++failuresInARow >= MOST_FAILURES_IN_A_ROW) throw error;
       counts.failed++;
       parts.log('warning', `${path} could not be read: ${messageOf(error)}`);
-      await skip(path, 'not readable by the model', store);
+      await skip(path, NOT_FOR_THE_MODEL, store);
       progress.after(at, 0, path);
     } finally {
       parts.onFile?.(undefined);
@@ -72,7 +78,7 @@ export async function readFiles(paths: readonly string[], parts: ReadParts): Pro
   return counts;
 }
 
-/** Tokens read; 0 when the memory was there already; `undefined` when the file has no readable text. */
+/** Tokens read; 0 when there was nothing to read or the memory was there already; `undefined` when the file has no readable text. */
 async function readFile(
   path: string,
   parts: ReadParts,
@@ -87,7 +93,7 @@ async function readFile(
   }
   if (source.value.text.trim() === '') {
     await skip(path, 'empty', store, source.value);
-    return undefined;
+    return 0;
   }
   const key = memoryKeyOf(path, source.value.contentHash, model, settings);
   const known = store.getMemory(key);
@@ -129,7 +135,7 @@ function rowOf(path: string, source: SourceText, memoryKey: string, tokens: numb
 async function skip(path: string, reason: string, store: Store, seen?: SourceText): Promise<void> {
   const old = store.ledger.get(path);
   const { size, mtimeMs } = seen ?? old ?? { size: 0, mtimeMs: 0 };
-  await store.ledger.put({ path, size, mtimeMs, contentHash: '', state: 'skipped', reason });
+  await store.ledger.put({ path, size, mtimeMs, contentHash: '', state: 'skipped', reason, readAt: Date.now() });
 }
 
 /** A failure that another file may not have; a full disk or a missing permission would come again with the next. */

@@ -1,6 +1,7 @@
 /** A question over a folder with a fake engine: order of events, citations, coverage, the JSON contract. */
 import assert from 'node:assert/strict';
-import { ask, coverageLine, promptOf, styleFor } from '../../src/assist/index.js';
+import fc from 'fast-check';
+import { ask, checkCitations, coverageLine, placeOf, promptOf, styleFor } from '../../src/assist/index.js';
 import { completed, withoutLoops } from '../../src/assist/loops.js';
 import { LongviewError } from '../../src/base/index.js';
 import type { WorkspaceMemory } from '../../src/memory/index.js';
@@ -120,6 +121,44 @@ suite('ask', () => {
     assert.deepEqual(result.citations, [
       { path: 'src/retry.py', startLine: 3, endLine: 3, ok: false, why: 'file changed since it was read' },
     ]);
+  });
+
+  test('whatever the model writes, only places that hold are left standing', async () => {
+    await memory.refresh();
+    const piece = fc.oneof(
+      fc.constantFrom(
+        'src/retry.py:2',
+        'retry.py:7-1',
+        '[1]',
+        '[2, 1]',
+        '`src/close.py#L1-L2`',
+        ':3',
+        '..',
+        '~~',
+        '\n',
+        ' ',
+      ),
+      fc.string(),
+    );
+    const places = [
+      { path: 'src/retry.py', startLine: 1, endLine: 4 },
+      { path: 'src/close.py', startLine: 1, endLine: 2 },
+    ];
+    const lines = new Map([
+      ['src/retry.py', 4],
+      ['src/close.py', 2],
+    ]);
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece), async pieces => {
+        const { text, citations } = await checkCitations(pieces.join(''), places, memory);
+        for (const { path, startLine, endLine, ok, why } of citations) {
+          const holds = startLine >= 1 && startLine <= endLine && endLine <= (lines.get(path) ?? 0);
+          assert.deepEqual([ok, why === undefined], [holds, holds]);
+          assert.ok(text.includes(placeOf({ path, startLine, endLine })));
+        }
+      }),
+      { seed: 11, numRuns: 200 },
+    );
   });
 
   test('an answer without a place that holds gets the places recalled, as such', async () => {

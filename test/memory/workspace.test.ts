@@ -200,17 +200,50 @@ suite('workspace memory', () => {
     assert.equal(memory.coverage().read, 3);
   });
 
-  test('a file that makes the engine fail is skipped with a reason and tried again next time', async () => {
+  test('a file that makes the engine fail twice is skipped with the reason, and left alone until it changes', async () => {
     const memory = await folder.memory(engine);
+    let failures = 0;
     engine.beforeRead = label => {
-      if (label === 'b.py') throw new LongviewError('engine-crashed', 'The engine stopped.');
+      if (label !== 'b.py') return;
+      failures++;
+      throw new LongviewError('engine-crashed', 'The engine stopped.');
     };
     const report = await memory.refresh();
-    assert.deepEqual([report.filesRead, report.filesFailed], [2, 1]);
+    assert.deepEqual([report.filesRead, report.filesFailed, failures], [2, 1, 2]);
     const row = memory.files().find(file => file.path === 'b.py');
     assert.deepEqual([row?.state, row?.reason], ['skipped', 'not readable by the model']);
     engine.beforeRead = () => undefined;
+    assert.equal((await memory.refresh()).filesRead, 0);
+    await folder.touch('b.py');
     assert.equal((await memory.refresh()).filesRead, 1);
+  });
+
+  test('a crash of the engine costs no file', async () => {
+    const memory = await folder.memory(engine);
+    let crashed = false;
+    engine.beforeRead = () => {
+      if (crashed) return;
+      crashed = true;
+      throw new LongviewError('engine-crashed', 'The engine stopped.');
+    };
+    const report = await memory.refresh();
+    assert.deepEqual([report.filesRead, report.filesFailed], [3, 0]);
+  });
+
+  test('a failure that the next file would share ends the run, and what was read stays', async () => {
+    const memory = await folder.memory(engine);
+    engine.beforeRead = () => {
+      if (engine.reads.length === 1) throw new LongviewError('not-found', 'The model is gone.');
+    };
+    await assert.rejects(memory.refresh(), { code: 'not-found' });
+    assert.deepEqual([memory.coverage().read, memory.coverage().waiting], [1, 2]);
+  });
+
+  test('white space alone is skipped as empty', async () => {
+    await folder.write('blank.py', '\n  \n');
+    const memory = await folder.memory(engine);
+    assert.equal((await memory.refresh()).filesFailed, 0);
+    assert.equal(memory.files().find(file => file.path === 'blank.py')?.reason, 'empty');
   });
 
   test('a file that changes while it is read is stale, and read at the next run', async () => {
