@@ -40,7 +40,7 @@ export async function recallSpans(question: string, limit: number, parts: Recall
   throwIfCancelled(parts.signal);
   const { keyHeadOf, parameters } = parts.engine.model.recall;
   const masses = files.map((file, at) => massOf(file, scores, scores.slotStart[at]!, keyHeadOf));
-  const chosen = choose(question, files, masses, parameters);
+  const chosen = chooseTexts(question, files, masses, parameters);
   const cuts = await cutTexts(
     chosen.map(at => files[at]!),
     parts,
@@ -68,19 +68,20 @@ function massOf(file: IndexedFile, scores: RecallScores, first: number, keyHeadO
 }
 
 /** Positions of the files worth cutting: all of them, or the best by their best window and by words in their path. */
-function choose(
+export function chooseTexts(
   question: string,
-  files: readonly IndexedFile[],
+  files: readonly Pick<IndexedFile, 'path'>[],
   masses: readonly TextMass[],
   parameters: RecallParameters,
+  most = MOST_TEXTS,
 ): number[] {
   const all = files.map((_, at) => at);
-  if (files.length <= MOST_TEXTS) return all;
+  if (files.length <= most) return all;
   const best = standardised(masses.map(text => bestWindow(text, parameters)));
   const asked = new Set(questionTerms(question));
   const named = files.map(file => termsOf(file.path).filter(term => asked.has(term)).length);
   const value = all.map(at => best[at]! + Math.min(2, named[at]!));
-  return all.sort((a, b) => value[b]! - value[a]! || a - b).slice(0, MOST_TEXTS);
+  return all.sort((a, b) => value[b]! - value[a]! || a - b).slice(0, most);
 }
 
 function bestWindow(text: TextMass, parameters: RecallParameters): number {

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { blocksOf, linesOf } from '../../src/memory/blocks.js';
 import { TermIndex, bm25, questionTerms, termsOf } from '../../src/memory/lexical.js';
 import { LineMass, sumOf, tokensBefore } from '../../src/memory/line-mass.js';
-import { attentionScore, distinct, standardised } from '../../src/memory/rank.js';
+import { attentionScore, distinct, standardised, type TextMass } from '../../src/memory/rank.js';
+import { chooseTexts } from '../../src/memory/recall.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
 
@@ -210,6 +211,19 @@ suite('masses and ranking', () => {
       2 * Math.log(0.5 / Math.sqrt(2) + Math.exp(-3)) - 0.5 * Math.log(1 / 6 / Math.sqrt(2) + Math.exp(-3));
     assert.ok(Math.abs(attentionScore(text, { startLine: 1, endLine: 1 }, parameters) - expected) < 1e-6);
     assert.equal(attentionScore(text, { startLine: 8, endLine: 9 }, parameters), -Infinity);
+  });
+
+  test('of too many texts those with the best window are cut, and those the question names', () => {
+    const of = (share: number): TextMass => {
+      const masses = { mass: Float32Array.of(share, 0), nullMass: Float32Array.of(0.1, 0.1) };
+      const tokens = tokensBefore(provenance, 2);
+      return { tokens, mass: LineMass.of(provenance, 2, tokens.length, masses, 0, [0]) };
+    };
+    const files = ['a.py', 'b.py', 'proxy.py', 'c.py'].map(path => ({ path }));
+    const masses = [0.01, 0.5, 0.02, 0.03].map(of);
+    const parameters = { weight: [1], nullWeight: [1], lengthExponent: [0], logFloor: [-9] };
+    assert.deepEqual(chooseTexts('the proxy', files, masses, parameters, 2), [1, 2]);
+    assert.deepEqual(chooseTexts('the proxy', files, masses, parameters, 4), [0, 1, 2, 3]);
   });
 
   test('standard scores put what has none last', () => {
