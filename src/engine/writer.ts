@@ -102,9 +102,9 @@ export class StoppableText {
   /** Gives true when a stop text came; what was before it has been passed on. */
   add(text: string): boolean {
     this.held += text;
-    const found = this.stops.map(stop => this.held.indexOf(stop)).filter(at => at >= 0);
-    if (found.length > 0) {
-      this.pass(Math.min(...found));
+    const stop = this.firstStop();
+    if (stop !== undefined) {
+      this.pass(stop);
       return true;
     }
     this.pass(this.held.length - this.possibleStop());
@@ -114,6 +114,17 @@ export class StoppableText {
   /** No stop text will come any more. */
   flush(): void {
     this.pass(this.held.length);
+  }
+
+  /** Where the stop text begins that is complete first, so that it does not matter in which pieces the text comes. */
+  private firstStop(): number | undefined {
+    let [start, end] = [0, Infinity];
+    for (const stop of this.stops) {
+      const at = this.held.indexOf(stop);
+      const after = at + stop.length;
+      if (at >= 0 && (after < end || (after === end && at < start))) [start, end] = [at, after];
+    }
+    return end === Infinity ? undefined : start;
   }
 
   /** Length of the longest end of what is held that begins a stop text. */
