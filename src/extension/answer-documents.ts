@@ -71,7 +71,7 @@ export class AnswerDocuments implements vscode.TextDocumentContentProvider, vsco
     const answer = new AnswerDocument(uri, folder, question, changed => this.changed.fire(changed));
     this.answers.set(uri.toString(), answer);
     const document = await vscode.workspace.openTextDocument(uri);
-    await vscode.window.showTextDocument(document, { preview: false, viewColumn: vscode.ViewColumn.Beside });
+    await vscode.window.showTextDocument(document, { preview: false, viewColumn: columnForAnswers() });
     return answer;
   }
 
@@ -92,4 +92,11 @@ export class AnswerDocuments implements vscode.TextDocumentContentProvider, vsco
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
   }
+}
+
+/** Where answers are already, else beside the text that the question is about. */
+function columnForAnswers(): vscode.ViewColumn {
+  const shown = vscode.window.visibleTextEditors.find(editor => editor.document.uri.scheme === answerScheme);
+  if (shown?.viewColumn !== undefined) return shown.viewColumn;
+  return vscode.window.activeTextEditor ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
 }

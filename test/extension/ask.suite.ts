@@ -1,4 +1,3 @@
-/// <reference types="vscode" />
 /** The command *Ask About Workspace…* in a real editor, with the real model, over a small workspace. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -158,7 +158,10 @@ suite('server wire', () => {
 
   test('shutdown disposes the backend', async () => {
     let disposed = 0;
-    const backend = backendWith({ model: () => Promise.reject(new Error('no')), dispose: () => void disposed++ });
+    const backend = backendWith({
+      model: () => Promise.reject(new Error('no')),
+      dispose: () => (disposed++, undefined),
+    });
     const client = await connect(backend);
     await assert.rejects(client.sendRequest(method.model, {}), /no/);
     await client.sendRequest('shutdown');
