@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LongviewError } from '../base/index.js';
+import { LongviewError, throwIfCancelled } from '../base/index.js';
 import { Compressor } from './compress.js';
 import type {
   CallOptions,
@@ -76,7 +76,8 @@ class LocalEngine implements Engine {
     const compressor = new Compressor(this.loaded.folder, target, options.incoming);
     let done = 0;
     for await (const gist of gists) {
-      options.signal?.throwIfAborted();
+      throwIfCancelled(options.signal);
+      this.checkShape(gist, 'A gist');
       if (gist.slots > 0) await compressor.add(unpackSlots(gist));
       done += gist.slots;
       options.onProgress?.(done);
@@ -86,14 +87,12 @@ class LocalEngine implements Engine {
   }
 
   putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void> {
-    const { layers, keyHeads, headSize } = this.loaded.manifest.architecture;
-    if (slots.groups !== layers * keyHeads || slots.headSize !== headSize) {
-      const reason = `State "${id}" was made by another model; compose it again.`;
-      return Promise.reject(new LongviewError('bad-format', reason));
-    }
-    this.states.set(id, { slots: unpackSlots(slots), tokensPerSlot });
-    this.lastGiven = undefined;
-    return Promise.resolve();
+    return new Promise(resolve => {
+      this.checkShape(slots, `State "${id}"`);
+      this.states.set(id, { slots: unpackSlots(slots), tokensPerSlot });
+      this.lastGiven = undefined;
+      resolve();
+    });
   }
 
   dropState(id: string): Promise<void> {
@@ -129,6 +128,13 @@ class LocalEngine implements Engine {
 
   dispose(): Promise<void> {
     return this.loaded.dispose();
+  }
+
+  private checkShape(slots: PackedSlots, what: string): void {
+    const { layers, keyHeads, headSize } = this.loaded.manifest.architecture;
+    if (slots.groups !== layers * keyHeads || slots.headSize !== headSize) {
+      throw new LongviewError('bad-format', `${what} was made by another model; compose it again.`);
+    }
   }
 
   private async given(ids: readonly string[]): Promise<GivenState> {
