@@ -2,7 +2,7 @@
  * The Longview server as a child process: started at the first request, again after a crash (at most 4 times in 3 minutes).
  * Never loads a model and never reads the workspace: this process only passes messages on.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { CancellationToken, Disposable, LogOutputChannel } from 'vscode';
 import {
@@ -22,6 +22,7 @@ import {
 
 const maxStarts = 4;
 const startsWithinMs = 180_000;
+const endedMessage = 'The Longview server ended. Try again; "Longview: Show Log" says why.';
 /** How long a server may take to end by itself. */
 const shutdownMs = 3000;
 
@@ -35,12 +36,15 @@ export interface WorkListener {
 interface Running {
   readonly child: ChildProcess;
   readonly connection: MessageConnection;
+  /** Aborted when the process is gone. */
+  readonly ended: AbortSignal;
 }
 
 export class ServerClient implements Disposable {
   private running: Promise<Running> | undefined;
   private readonly starts: number[] = [];
   private readonly listeners = new Map<string, WorkListener>();
+  private current: ChildProcess | undefined;
   private lastId = 0;
 
   constructor(
@@ -51,11 +55,13 @@ export class ServerClient implements Disposable {
 
   /** Sends a request; `params` get an id, under which `listener` hears of the work. */
   async request<T>(method: string, params: object, token: CancellationToken, listener: WorkListener = {}): Promise<T> {
-    const { connection } = await (this.running ??= this.start());
+    const { connection, ended } = await this.connected();
     const id = `${++this.lastId}`;
     this.listeners.set(id, listener);
     try {
       return await connection.sendRequest<T>(method, { id, ...params }, token);
+    } catch (error) {
+      throw ended.aborted ? new Error(endedMessage, { cause: error }) : error;
     } finally {
       this.listeners.delete(id);
     }
@@ -65,9 +71,11 @@ export class ServerClient implements Disposable {
   async stop(): Promise<void> {
     const running = await this.running?.catch(() => undefined);
     this.running = undefined;
+    this.starts.length = 0; // This end was wanted.
     if (!running) return;
     const { child, connection } = running;
     const killing = setTimeout(() => child.kill('SIGKILL'), shutdownMs);
+    killing.unref();
     child.once('exit', () => clearTimeout(killing));
     try {
       await connection.sendRequest('shutdown');
@@ -81,11 +89,20 @@ export class ServerClient implements Disposable {
     void this.stop();
   }
 
+  private async connected(): Promise<Running> {
+    const running = (this.running ??= this.start());
+    try {
+      return await running;
+    } catch (error) {
+      if (this.running === running) this.running = undefined;
+      throw error;
+    }
+  }
+
   private async start(): Promise<Running> {
     const now = Date.now();
     while (this.starts.length > 0 && now - this.starts[0]! > startsWithinMs) this.starts.shift();
     if (this.starts.length >= maxStarts) {
-      this.running = undefined;
       throw new Error('The Longview server keeps ending. See "Longview: Show Log".');
     }
     this.starts.push(now);
@@ -94,33 +111,54 @@ export class ServerClient implements Disposable {
       env: { ...process.env, ELECTRON_RUN_AS_NODE: '1', ORT_DISABLE_TELEMETRY: '1' },
       stdio: 'pipe',
     });
-    child.once('error', error => this.log.error(`The server does not start: ${error.message}`));
-    child.once('exit', (code, signal) => {
-      this.log.info(`The server ended (${signal ?? `code ${code ?? 'unknown'}`}).`);
-      connection.dispose();
-      this.running = undefined;
-    });
-    createInterface({ input: child.stderr }).on('line', line => this.log.warn(line));
     const connection = createMessageConnection(
       new StreamMessageReader(child.stdout),
       new StreamMessageWriter(child.stdin),
     );
+    const ended = this.watch(child, connection);
+    this.listen(connection);
+    try {
+      await connection.sendRequest('initialize', {
+        processId: process.pid,
+        rootUri: null,
+        capabilities: {},
+        initializationOptions: this.options(),
+      });
+      await connection.sendNotification('initialized', {});
+    } catch (cause) {
+      throw new Error(endedMessage, { cause });
+    }
+    this.log.info(`Server started (process ${child.pid ?? 'unknown'}).`);
+    return { child, connection, ended };
+  }
+
+  /** Logs what the process says and its end, which fails the requests that wait for it. */
+  private watch(child: ChildProcessWithoutNullStreams, connection: MessageConnection): AbortSignal {
+    const ended = new AbortController();
+    const onEnd = (how: string): void => {
+      if (ended.signal.aborted) return;
+      ended.abort();
+      this.log.info(`The server ended (${how}).`);
+      connection.dispose();
+      if (this.current === child) this.running = undefined;
+    };
+    this.current = child;
+    child.once('error', error => onEnd(error.message));
+    child.once('exit', (code, signal) => onEnd(signal ?? `code ${code ?? 'unknown'}`));
+    createInterface({ input: child.stderr }).on('line', line => this.log.warn(line));
+    return ended.signal;
+  }
+
+  private listen(connection: MessageConnection): void {
     connection.onNotification(event.progress, (it: ProgressEvent) => this.listeners.get(it.id)?.onProgress?.(it));
     connection.onNotification(event.recalled, (it: RecalledEvent) =>
       this.listeners.get(it.id)?.onRecalled?.(it.recalled),
     );
     connection.onNotification(event.text, (it: TextEvent) => this.listeners.get(it.id)?.onText?.(it.text));
     connection.onNotification(event.log, (it: LogEvent) => this.show(it));
+    // A write to a process that has just ended; its end is dealt with where it is noticed.
+    connection.onError(() => undefined);
     connection.listen();
-    await connection.sendRequest('initialize', {
-      processId: process.pid,
-      rootUri: null,
-      capabilities: {},
-      initializationOptions: this.options(),
-    });
-    await connection.sendNotification('initialized', {});
-    this.log.info(`Server started (process ${child.pid ?? 'unknown'}).`);
-    return { child, connection };
   }
 
   private show({ level, message }: LogEvent): void {
