@@ -19,6 +19,7 @@ export function buildProgram(call: Call): Command {
     .option('--threads <count>', 'threads of the model (default: by processor cores)', wholeNumber)
     .option('--verbose', 'tell on stderr what is going on')
     .helpCommand(false)
+    .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .configureOutput({ outputError: () => undefined }); // run.ts says it, in one line.
 
