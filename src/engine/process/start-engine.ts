@@ -7,7 +7,7 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { LongviewError, silentLog } from '../../base/index.js';
+import { LongviewError, silentLog, throwIfCancelled } from '../../base/index.js';
 import type { Log } from '../../base/index.js';
 import type {
   CallOptions,
@@ -59,6 +59,7 @@ class EngineProcess implements Engine {
   private readonly pending = new Map<number, Pending>();
   private readonly starts: number[] = [];
   private nextId = 1;
+  private nextComposition = 1;
   private disposed = false;
 
   constructor(private readonly options: StartOptions) {}
@@ -69,7 +70,14 @@ class EngineProcess implements Engine {
 
   /** Resolves when a process with the model loaded is there. */
   ready(): Promise<void> {
-    this.starting ??= this.start();
+    if (!this.starting) {
+      const starting = this.start().catch((error: unknown) => {
+        // The next call tries again.
+        if (this.starting === starting) this.starting = undefined;
+        throw error;
+      });
+      this.starting = starting;
+    }
     return this.starting;
   }
 
@@ -85,18 +93,24 @@ class EngineProcess implements Engine {
     gists: Iterable<PackedSlots> | AsyncIterable<PackedSlots>,
     options: ComposeOptions,
   ): Promise<PackedSlots> {
-    const id = `compose ${this.nextId}`;
-    await this.call('composeBegin', [id, { budget: options.budget, incoming: options.incoming }]);
+    const id = `compose ${this.nextComposition++}`;
+    await this.call('composeBegin', [id, { budget: options.budget, incoming: options.incoming }], options);
+    const generation = this.generation;
+    const mustLive = (): void => {
+      if (!this.child || this.generation !== generation) throw crashed('while a state was composed');
+    };
     let done = 0;
     try {
       for await (const gist of gists) {
-        options.signal?.throwIfAborted();
+        throwIfCancelled(options.signal);
+        mustLive();
         await this.call('composeAdd', [id, gist]);
         done += gist.slots;
         options.onProgress?.(done);
       }
+      mustLive();
     } catch (error) {
-      await this.call('composeEnd', [id]).catch(() => undefined);
+      if (this.child && this.generation === generation) await this.call('composeEnd', [id]).catch(() => undefined);
       throw error;
     }
     return this.call('composeEnd', [id]);
@@ -150,8 +164,11 @@ class EngineProcess implements Engine {
     args: readonly unknown[],
     options: CallOptions & { onText?: (text: string) => void } = {},
   ): Promise<T> {
-    if (options.signal?.aborted) throw new LongviewError('cancelled', 'Cancelled.');
+    // A cancelled answer resolves (engine.ts), so it is the engine that ends it.
+    const rejects = name !== 'generate';
+    if (rejects) throwIfCancelled(options.signal);
     await this.ready();
+    if (rejects) throwIfCancelled(options.signal);
     const id = this.nextId++;
     const cancel = (): void => this.send({ kind: 'cancel', id });
     options.signal?.addEventListener('abort', cancel);
@@ -159,6 +176,7 @@ class EngineProcess implements Engine {
       return await new Promise<T>((resolve, reject) => {
         this.pending.set(id, { resolve, reject, onProgress: options.onProgress, onText: options.onText });
         this.send({ kind: 'call', id, name, args });
+        if (options.signal?.aborted) cancel();
       });
     } finally {
       options.signal?.removeEventListener('abort', cancel);
@@ -173,7 +191,8 @@ class EngineProcess implements Engine {
   private async start(): Promise<void> {
     const now = Date.now();
     while (this.starts.length > 0 && now - this.starts[0]! > RESTART_WINDOW_MS) this.starts.shift();
-    if (this.disposed || this.starts.length > RESTARTS) {
+    if (this.disposed) throw new LongviewError('engine-crashed', 'The engine was closed.');
+    if (this.starts.length > RESTARTS) {
       throw new LongviewError('engine-crashed', 'The engine stopped again and again; see the log, then try again.');
     }
     this.starts.push(now);
@@ -198,7 +217,6 @@ class EngineProcess implements Engine {
           this.generation++;
           resolve();
         } else if (message.kind === 'unusable') {
-          this.starting = undefined;
           child.kill();
           reject(new LongviewError(message.code, message.message));
         } else {
@@ -207,13 +225,15 @@ class EngineProcess implements Engine {
       });
       child.on('error', reject);
       child.on('exit', (code, signal) => {
-        this.starting = undefined;
-        this.child = undefined;
         const how = signal ?? `exit code ${code}`;
         if (!this.disposed) log('error', `engine: the process ended (${how})`);
-        const crashed = new LongviewError('engine-crashed', `The engine process ended (${how}); it is started again.`);
-        reject(crashed);
-        for (const pending of this.pending.values()) pending.reject(crashed);
+        const error = crashed(`(${how})`);
+        reject(error);
+        // One that could not load its model may end after the next was started.
+        if (this.child !== child) return;
+        this.starting = undefined;
+        this.child = undefined;
+        for (const pending of this.pending.values()) pending.reject(error);
         this.pending.clear();
       });
     });
@@ -237,4 +257,8 @@ class EngineProcess implements Engine {
         break;
     }
   }
+}
+
+function crashed(how: string): LongviewError {
+  return new LongviewError('engine-crashed', `The engine process ended ${how}; it is started again.`);
 }
