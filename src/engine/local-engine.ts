@@ -37,7 +37,15 @@ import type { WriteOptions } from './writer.js';
 
 export async function openEngine(modelFolder: string, options: LoadOptions): Promise<Engine> {
   const model = await Model.load(modelFolder, options);
-  const json = async (file: string): Promise<unknown> => JSON.parse(await readFile(join(modelFolder, file), 'utf8'));
+  const json = async (file: string): Promise<unknown> => {
+    try {
+      return JSON.parse(await readFile(join(modelFolder, file), 'utf8'));
+    } catch (error) {
+      const { name } = model.manifest;
+      const advice = `Remove it with \`longview model remove ${name}\` and add it again.`;
+      throw new LongviewError('bad-format', `Model "${name}" has no usable ${file}. ${advice}`, { cause: error });
+    }
+  };
   const tokenizer = TextTokenizer.load(await json(FILES.tokenizer), await json(FILES.tokenizerConfig));
   const heads = await RecallHeads.load(modelFolder, model.manifest);
   return new LocalEngine(model, tokenizer, heads);
