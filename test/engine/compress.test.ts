@@ -10,7 +10,7 @@ import { joinSlots, sliceSlots } from '../../src/engine/state.js';
 import { ClosestCalls } from '../reference/decisions.js';
 import { seededRandom } from '../reference/tiny-model.js';
 import { grownByOracle, mergedByOracle } from './oracle-rules.js';
-import { TinyFolder } from './tiny-engine.js';
+import { sharedLlama } from './tiny-shared.js';
 import { assertKeySlots, assertSlots, randomSlots, toOracle } from './tiny-slots.js';
 
 const HEAD = 8;
@@ -53,12 +53,10 @@ function cut(all: Slots, sizes: readonly number[]): Slots[] {
 
 suite('growing a state to a wanted size', function () {
   this.timeout(60_000);
-  const tiny = new TinyFolder();
   let folder: Folder;
   suiteSetup(async () => {
-    folder = (await tiny.model('llama')).folder;
+    ({ folder } = await sharedLlama());
   });
-  suiteTeardown(() => tiny.dispose());
 
   async function compress(parts: readonly Slots[], target: number, total: number): Promise<Slots | undefined> {
     const compressor = new Compressor(folder, target, total);
@@ -113,12 +111,10 @@ suite('growing a state to a wanted size', function () {
 
 suite('merging recall keys', function () {
   this.timeout(60_000);
-  const tiny = new TinyFolder();
   let folder: Folder;
   suiteSetup(async () => {
-    folder = (await tiny.model('llama')).folder;
+    ({ folder } = await sharedLlama());
   });
-  suiteTeardown(() => tiny.dispose());
 
   /** Tokens of count 1. */
   function tokens(n: number, seed: number): Slots {

@@ -11,7 +11,7 @@ import { ClosestCalls } from '../reference/decisions.js';
 import type { RetrofitSlot } from '../reference/retrofit-head.js';
 import { seededRandom } from '../reference/tiny-model.js';
 import { foldAll, placeAll } from './oracle-rules.js';
-import { TinyFolder } from './tiny-engine.js';
+import { sharedLlama } from './tiny-shared.js';
 import { assertKeySlots, assertSlots, axisSlots, randomSlots, toOracle } from './tiny-slots.js';
 
 const HEAD = 8;
@@ -29,12 +29,10 @@ const shape = fc.record({
 
 suite('fold graphs against the oracle', function () {
   this.timeout(60_000);
-  const tiny = new TinyFolder();
   let folder: Folder;
   suiteSetup(async () => {
-    folder = (await tiny.model('llama')).folder;
+    ({ folder } = await sharedLlama());
   });
-  suiteTeardown(() => tiny.dispose());
 
   test('novelty: slots, counts, sums, radii and where each incoming one went', async () => {
     const property = fc.asyncProperty(shape, async ({ seed, groups, slots, incoming, part, sinks }) => {
@@ -140,12 +138,10 @@ suite('fold graphs against the oracle', function () {
 
 suite('read graph against its formula', function () {
   this.timeout(60_000);
-  const tiny = new TinyFolder();
   let folder: Folder;
   suiteSetup(async () => {
-    folder = (await tiny.model('llama')).folder;
+    ({ folder } = await sharedLlama());
   });
-  suiteTeardown(() => tiny.dispose());
 
   /** Direction of each sum times its radius times a factor (retrofit.md, table). */
   function formula(sums: Float32Array, factors: (row: number) => number): number[] {

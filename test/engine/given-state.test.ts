@@ -18,7 +18,7 @@ import { RetrofitOracle } from '../reference/retrofit.js';
 import type { RetrofitOptions } from '../reference/retrofit.js';
 import { distinctTokens, seededRandom, tinyModel, tinyReading, tinyVariants } from '../reference/tiny-model.js';
 import { fromOracle } from './oracle-rules.js';
-import { TinyFolder } from './tiny-engine.js';
+import { sharedLlama } from './tiny-shared.js';
 
 suite('bias of a composed state', () => {
   test('linear in the logarithm between the points, flat outside', () => {
@@ -66,7 +66,6 @@ const SINKS = tinyReading.sinks;
 suite('sessions with a given state against the oracle', function () {
   this.timeout(60_000);
   const tiny = tinyModel(tinyVariants.llama.model);
-  const folder = new TinyFolder();
   const keep: RetrofitOptions = { ...tiny, ...tinyReading, schedule: rules.keepEverything() };
   const text = distinctTokens(90, 256, 77);
   let model: Model;
@@ -76,7 +75,7 @@ suite('sessions with a given state against the oracle', function () {
   let composed: Slots;
 
   suiteSetup(async () => {
-    model = await folder.model('llama');
+    model = await sharedLlama();
     const reader = new RetrofitOracle({ ...keep, schedule: rules.even(30, 120) });
     reader.feed(distinctTokens(120, 256, 78));
     given = reader.heads.map(layer => layer.map(head => head.slots));
@@ -88,7 +87,6 @@ suite('sessions with a given state against the oracle', function () {
       'some slots hold several tokens',
     );
   });
-  suiteTeardown(() => folder.dispose());
 
   function manifestWith(kvm: Partial<Manifest['kvm']>): Manifest {
     return { ...model.manifest, kvm: { ...model.manifest.kvm, stateBias: [], ...kvm } };

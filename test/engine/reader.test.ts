@@ -15,6 +15,7 @@ import { RetrofitOracle } from '../reference/retrofit.js';
 import { distinctTokens, tinyModel, tinyReading, tinyVariants } from '../reference/tiny-model.js';
 import { fromOracle, grownByOracle, mergedByOracle } from './oracle-rules.js';
 import { TinyFolder } from './tiny-engine.js';
+import { openShared, sharedTextModel } from './tiny-shared.js';
 import { START, recallKeyHeads, tinyTextModel } from './tiny-text-model.js';
 
 const NO_SLOT = 0xffffffff;
@@ -41,15 +42,10 @@ suite('reading a text', function () {
   this.timeout(60_000);
   const folder = new TinyFolder();
   let engine: Engine;
-  let path: string;
   suiteSetup(async () => {
-    path = (await tinyTextModel(folder)).path;
-    engine = await openEngine(path, { threads: 1 });
+    engine = await openShared();
   });
-  suiteTeardown(async () => {
-    await engine.dispose();
-    await folder.dispose();
-  });
+  suiteTeardown(() => folder.dispose());
 
   const read = (text: string, more: Partial<ReadRequest> = {}): Promise<Reading> =>
     engine.read({ label: 'a.ts', text, tokensPerRecallSlot: 4, ...more });
@@ -181,7 +177,7 @@ suite('reading a text', function () {
     await read('something else', { label: 'b.ts' });
     await engine.putState('s', first.gist, 4);
     assert.deepEqual(await read(text), first);
-    const anew = await openEngine(path, { threads: 2 });
+    const anew = await openEngine(await sharedTextModel(), { threads: 2 });
     assert.deepEqual(await anew.read({ label: 'a.ts', text, tokensPerRecallSlot: 4 }), first);
     await anew.dispose();
   });

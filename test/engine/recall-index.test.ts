@@ -19,6 +19,7 @@ import { llamaFrequencies, rotate } from '../reference/rotary.js';
 import { tinyModel, tinyReading, tinyVariants } from '../reference/tiny-model.js';
 import { dot, scaled } from '../reference/vectors.js';
 import { TinyFolder } from './tiny-engine.js';
+import { loadModel, openShared, sharedTextModel } from './tiny-shared.js';
 import { END, START, recall, recallKeyHeadOf, recallValues, tinyTextModel } from './tiny-text-model.js';
 
 const HEADS = recall.heads.length;
@@ -78,8 +79,8 @@ suite('scoring recall slots', function () {
   let texts: Record<'a' | 'b' | 'c', RecallSlots>;
 
   suiteSetup(async () => {
-    model = await tinyTextModel(folder);
-    engine = await openEngine(model.path, { threads: 1 });
+    model = await loadModel(await sharedTextModel());
+    engine = await openShared();
     const read = async (label: string, text: string, tokensPerRecallSlot: number) =>
       (await engine.read({ label, text, tokensPerRecallSlot })).recall;
     texts = {
@@ -88,10 +89,7 @@ suite('scoring recall slots', function () {
       c: await read('c', '', 4),
     };
   });
-  suiteTeardown(async () => {
-    await engine.dispose();
-    await folder.dispose();
-  });
+  suiteTeardown(() => folder.dispose());
   setup(async () => {
     for (const [id, slots] of Object.entries(texts)) await engine.putRecall(id, slots);
   });

@@ -1,6 +1,5 @@
 /** Answers of a tiny model against the oracle's greedy tokens: prompt, states, stops, ends, streaming, cancellation. */
 import assert from 'node:assert/strict';
-import { openEngine } from '../../src/engine/index.js';
 import type { ChatMessage, Engine, GenerateRequest, GenerateResult, PackedSlots } from '../../src/engine/index.js';
 import { defaultKvmSettings } from '../../src/convert/index.js';
 import { unpackSlots } from '../../src/engine/packing.js';
@@ -10,9 +9,9 @@ import type { RetrofitSlot } from '../reference/retrofit-head.js';
 import { RetrofitOracle } from '../reference/retrofit.js';
 import { tinyModel, tinyReading, tinyVariants } from '../reference/tiny-model.js';
 import { argmax } from '../reference/vectors.js';
-import { TinyFolder } from './tiny-engine.js';
+import { openShared } from './tiny-shared.js';
 import { toOracle } from './tiny-slots.js';
-import { END, START, tinyTextModel } from './tiny-text-model.js';
+import { END, START } from './tiny-text-model.js';
 
 const HEAD = 8;
 const keep = { ...tinyModel(tinyVariants.llama.model), ...tinyReading, schedule: rules.keepEverything() };
@@ -40,14 +39,9 @@ function textOf(tokens: readonly number[]): string {
 
 suite('writing', function () {
   this.timeout(60_000);
-  const folder = new TinyFolder();
   let engine: Engine;
   suiteSetup(async () => {
-    engine = await openEngine((await tinyTextModel(folder)).path, { threads: 1 });
-  });
-  suiteTeardown(async () => {
-    await engine.dispose();
-    await folder.dispose();
+    engine = await openShared();
   });
 
   const write = (more: Partial<GenerateRequest> = {}): Promise<GenerateResult> =>
