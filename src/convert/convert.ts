@@ -55,6 +55,8 @@ export const defaultKvmSettings: KvmSettings = {
   stateBias: [
     { tokensPerSlot: 4, bias: -1 },
     { tokensPerSlot: 45, bias: -5 },
+    // Carried on along the same slope: what a whole workspace in 2,048 slots comes to.
+    { tokensPerSlot: 250, bias: -8 },
   ],
   prefix: '# The file at path: {label}\n',
 };
