@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openEngine, startEngine } from '../../src/engine/index.js';
-import type { ChatMessage, Engine, PackedSlots } from '../../src/engine/index.js';
+import type { ChatMessage, Engine, PackedSlots, Reading } from '../../src/engine/index.js';
 import { FILES, MANIFEST_FILE } from '../../src/engine/graph-contract.js';
 import { openShared, sharedTextModel } from './tiny-shared.js';
 
@@ -169,12 +169,22 @@ suite('engine process', function () {
   });
 
   const long = code.repeat(20);
+  /** Takes seconds; never read to its end. */
+  const endless = code.repeat(400);
+
+  /** A reading, and when its first chunk was read. */
+  function begin(engine: Engine): [reading: Promise<Reading>, begun: Promise<void>] {
+    let onProgress = (): void => undefined;
+    const begun = new Promise<void>(resolve => (onProgress = resolve));
+    const request = { label: 'long.ts', text: endless, tokensPerRecallSlot: 4 };
+    return [engine.read(request, { onProgress: () => onProgress() }), begun];
+  }
 
   test('a running read is cancelled between chunks; calls behind it are served', async () => {
     const controller = new AbortController();
     const done: number[] = [];
     const reading = there.read(
-      { label: 'long.ts', text: long, tokensPerRecallSlot: 4 },
+      { label: 'long.ts', text: endless, tokensPerRecallSlot: 4 },
       {
         signal: controller.signal,
         onProgress: tokens => {
@@ -185,7 +195,7 @@ suite('engine process', function () {
     );
     const behind = readOf(there);
     await assert.rejects(reading, { code: 'cancelled' });
-    assert(done.at(-1)! < long.length / 2, `went on to ${done.at(-1)!} of ${long.length} tokens`);
+    assert(done.at(-1)! < endless.length / 2, `went on to ${done.at(-1)!} of ${endless.length} tokens`);
     assert.deepEqual(await behind, await readOf(here));
   });
 
@@ -231,13 +241,13 @@ suite('engine process', function () {
     teardown(() => engine.dispose());
 
     test('running and waiting calls fail; the next call works, in a later generation', async () => {
-      const reading = readOf(engine, long);
+      const [reading, begun] = begin(engine);
       const waiting = engine.countTokens('a');
       const failures = Promise.all([
         assert.rejects(reading, { code: 'engine-crashed', message: /SIGKILL/ }),
         assert.rejects(waiting, { code: 'engine-crashed' }),
       ]);
-      await delay(50);
+      await begun;
       await kill(engine);
       await failures;
       assert(
@@ -306,11 +316,12 @@ suite('engine process', function () {
     test('disposed while it works: gone within seconds', async () => {
       const engine = await startEngine({ modelFolder: path, threads: 1 });
       const pid = processOf(engine).pid!;
-      const reading = assert.rejects(readOf(engine, long.repeat(20)), { code: 'engine-crashed' });
-      await delay(50);
+      const [reading, begun] = begin(engine);
+      const failure = assert.rejects(reading, { code: 'engine-crashed' });
+      await begun;
       await engine.dispose();
       assert(!isRunning(pid));
-      await reading;
+      await failure;
     });
 
     test('its parent killed: no orphan', async () => {
