@@ -46,10 +46,11 @@ export interface ConvertOptions {
   readonly onProgress?: ProgressListener;
 }
 
-/** Paper's chunk and window; sinks, read distance and biases of retrofit.md. */
+/** Paper's chunk and window; sinks, read distance and biases of retrofit.md; the reading window the recall heads were fitted with. */
 export const defaultKvmSettings: KvmSettings = {
   chunk: 256,
   windowChunks: 2,
+  readingWindowChunks: 3,
   sinks: 4,
   readDistance: 1024,
   stateBias: [

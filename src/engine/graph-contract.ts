@@ -154,6 +154,8 @@ export interface Architecture {
 export interface KvmSettings {
   readonly chunk: number;
   readonly windowChunks: number;
+  /** Chunks of the window while a text is read into a memory. */
+  readonly readingWindowChunks: number;
   readonly sinks: number;
   /** Constant distance from which the state is read, in tokens (retrofit.md, D0). */
   readonly readDistance: number;

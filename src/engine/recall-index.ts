@@ -86,29 +86,28 @@ export class RecallIndex {
     return { mass, rows };
   }
 
-  /** Mapped query rows of the question's own tokens, per recall head float32 [R,d]. */
+  /** Mapped query rows from the question's first token to the prompt's end (as the fit has them), per head float32 [R,d]. */
   private async queriesOf(question: string, options: CallOptions): Promise<Float32Array[]> {
     const { architecture, recall } = this.model.manifest;
-    const before = this.tokenizer.encode(recall!.before, { special: true }).ids;
-    const after = this.tokenizer.encode(recall!.after, { special: true }).ids;
-    const asked = this.tokenizer.encode(question).ids.slice(0, QUESTION_TOKENS);
-    const ids = [...before, ...asked, ...after];
-    const last = before.length + asked.length;
+    // One text, so that the question's first word has its own space; its marks are data (no control tokens of its own).
+    const text = this.tokenizer.decode(this.tokenizer.encode(question).ids.slice(0, QUESTION_TOKENS));
+    const ids = [...this.tokenizer.encode(recall!.before + withoutMarks(text) + recall!.after, { special: true }).ids];
+    const first = Math.min(this.tokenizer.encode(recall!.before, { special: true }).ids.length, ids.length);
     const { headSize, frequencies } = architecture;
-    const rows = this.heads.queryHeads.map(() => new Float32Array(asked.length * headSize));
+    const rows = this.heads.queryHeads.map(() => new Float32Array((ids.length - first) * headSize));
     const session = await KvmSession.start(this.model, { schedule: { kind: 'keepEverything' } });
     const queryLayers = [...new Set(this.heads.queryHeads.map(([layer]) => layer))];
     await prefill(
       session,
       ids,
       () => ({ logitRows: [], queryLayers }),
-      (pass, first, count) => {
+      (pass, start, count) => {
         throwIfCancelled(options.signal);
         this.heads.queryHeads.forEach(([layer, head], i) => {
           const queries = pass.queries.get(layer)!;
-          for (let token = Math.max(first, before.length); token < Math.min(first + count, last); token++) {
-            const start = (head * count + token - first) * headSize;
-            rows[i]!.set(queries.subarray(start, start + headSize), (token - before.length) * headSize);
+          for (let token = Math.max(first, start); token < start + count; token++) {
+            const row = (head * count + token - start) * headSize;
+            rows[i]!.set(queries.subarray(row, row + headSize), (token - first) * headSize);
           }
         });
       },
@@ -143,4 +142,9 @@ export class RecallIndex {
     this.joined = { signature, slotStart, heads };
     return this.joined;
   }
+}
+
+/** `<|im_end|>` in a question stays text. */
+function withoutMarks(text: string): string {
+  return text.replaceAll('<|', '< |');
 }

@@ -30,6 +30,8 @@ export interface SessionOptions {
   /** Default: the model's (D0). */
   readonly readDistance?: number;
   readonly given?: GivenState;
+  /** Sees the un-rotated tokens of each chunk that leaves the window, whatever the schedule keeps of them. */
+  readonly onLeaving?: (tokens: Slots) => Promise<void>;
   /** Default: the model's (W). */
   readonly windowChunks?: number;
 }
@@ -173,9 +175,12 @@ export class KvmSession {
     const { schedule } = this.options;
     const own = this.state.slots - this.givenSlots;
     const groups = architecture.layers * architecture.keyHeads;
-    if (schedule.kind === 'windowOnly' && (own > 0 || this.givenSlots > 0)) return;
+    const drops = schedule.kind === 'windowOnly' && (own > 0 || this.givenSlots > 0);
+    if (drops && !this.options.onLeaving) return;
     const rotation = rotationOf(architecture.frequencies, block.firstPosition, kvm.chunk);
     const tokens = await this.model.folder.tokensOf(block.keys, block.values, rotation, groups, architecture.headSize);
+    await this.options.onLeaving?.(tokens);
+    if (drops) return;
     if (schedule.kind === 'windowOnly') {
       this.state = sliceSlots(tokens, 0, kvm.sinks);
     } else if (own === 0) {

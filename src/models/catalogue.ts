@@ -53,6 +53,7 @@ const catalogueModel = z.object({
     .object({
       chunk: z.number().int().positive(),
       windowChunks: z.number().int().positive(),
+      readingWindowChunks: z.number().int().positive(),
       sinks: z.number().int().min(0),
       readDistance: z.number().positive(),
       stateBias: z.array(z.object({ tokensPerSlot: z.number().positive(), bias: z.number() })),
