@@ -1,4 +1,4 @@
-/** A program that starts an engine process and waits to be killed: prints the engine's process id. Started by engine-process.test.ts. */
+/** A program that starts an engine process and waits to be killed: prints the engine's process id. Started by engine-process-death.test.ts. */
 import type { ChildProcess } from 'node:child_process';
 import { startEngine } from '../../src/engine/index.js';
 

@@ -3,6 +3,7 @@
  * text whose characters all differ (equal characters tie in layer 0), by counting for the others.
  */
 import assert from 'node:assert/strict';
+import { defaultKvmSettings } from '../../src/convert/index.js';
 import { openEngine } from '../../src/engine/index.js';
 import type { Engine, Reading, ReadRequest } from '../../src/engine/index.js';
 import { gistSlotsFor } from '../../src/engine/reader.js';
@@ -60,23 +61,21 @@ suite('reading a text', function () {
     const ids = [START, ...Buffer.from(`in ${label}:\n${text}`)];
     assert.equal(new Set(ids).size, ids.length, 'all tokens differ');
 
-    const recallTokens: RetrofitSlot[][] = recallKeyHeads.map(() => []);
+    const tokens: RetrofitSlot[][] = Array.from({ length: GROUPS }, () => []);
     const oracle = new RetrofitOracle({
       ...tinyModel(tinyVariants.llama.model),
       ...tinyReading,
-      schedule: rules.powerLaw(),
+      // Through window and sinks alone; what leaves the window goes into the gist.
+      windowChunks: defaultKvmSettings.readingWindowChunks,
+      schedule: rules.windowOnly(),
       onHeads: (layer, _, { keys, values }) =>
-        recallKeyHeads.forEach(([own, head], i) => {
-          if (own === layer) recallTokens[i]!.push(slotOfOne(keys[head]!, values[head]!));
-        }),
+        keys.forEach((key, head) => tokens[layer * 2 + head]!.push(slotOfOne(key, values[head]!))),
     });
     oracle.feed(ids);
     const calls = new ClosestCalls();
-    // Everything read, the sinks left out: what left the window in the state, then the window.
-    const all = oracle.heads
-      .flat()
-      .map(head => [...head.slots.slice(sinks), ...head.window.map(({ key, value }) => slotOfOne(key, value))]);
-    const gist = fromOracle(grownByOracle(all, 20, calls));
+    const withoutSinks = tokens.map(own => own.slice(sinks));
+    const gist = fromOracle(grownByOracle(withoutSinks, 20, calls));
+    const recallTokens = recallKeyHeads.map(([layer, head]) => tokens[layer * 2 + head]!);
     const starts = Array.from({ length: Math.ceil(ids.length / chunk) }, (_, i) => i * chunk);
     const chunks = starts.map(from => recallTokens.map(own => own.slice(Math.max(sinks, from), from + chunk)));
     const merged = mergedByOracle(chunks, 4, calls);
