@@ -23,8 +23,8 @@ export interface AskRequest {
   /** Tokens of the prompt at most; default by the model's size. */
   readonly promptTokens?: number;
   /**
-   * What the model attends to beside the window: gists of the best files (default), the composed workspace state and the
-   * gists, or nothing. An untrained model explains worse over a composed state, so that one is to be asked for.
+   * What the model attends to beside the window: the composed workspace state and the gists of the best files (default),
+   * those gists alone, or nothing.
    */
   readonly states?: 'files' | 'workspace' | 'none';
   /** Files whose gists are paged in; default 2. */
@@ -153,7 +153,7 @@ async function write(
 
 /** Ids of the states to attend to. */
 async function statesFor(
-  { memory, states = 'files', gists = 2 }: AskRequest,
+  { memory, states = 'workspace', gists = 2 }: AskRequest,
   spans: readonly RecalledSpan[],
   signal: AbortSignal | undefined,
 ): Promise<string[]> {

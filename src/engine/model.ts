@@ -56,7 +56,7 @@ export class Model {
       path,
       manifest,
       await Graph.load(join(path, FILES.prefill), settings),
-      await Graph.load(join(path, FILES.decode), settings),
+      await Graph.load(join(path, FILES.decode), { ...settings, spinning: true }),
       await Graph.load(join(path, FILES.score), settings),
       await Folder.load(path, settings),
       chooseProvider(options.provider),

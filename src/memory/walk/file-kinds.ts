@@ -34,6 +34,7 @@ export function kindByName(name: string): Verdict | undefined {
 const PROSE = /^\.(md|markdown|mdx|txt|text|rst|adoc|asciidoc|org|tex|log|csv|tsv|srt|vtt)$/;
 /** Formats that tools write on one line. */
 const MINIFIABLE = /^\.(js|mjs|cjs|jsx|css|html?|svg|json|geojson|xml|map)$/;
+const BUNDLED = /^\.(js|cjs|mjs)$/;
 /** A sample of at least so many characters, of which this share is in such long lines, was not written by hand. */
 const MINIFIED_SAMPLE = 4096;
 const LONG_LINE = 500;
@@ -48,6 +49,14 @@ const MARKERS: readonly RegExp[] = [
   /\b(auto[- ]?generated|automatically generated|generated (by|from|with))\b.*\b(do not|don't|should not)\b.*\b(edit|modif|chang)/i,
 ];
 
+/** How bundlers begin what they write: the sources beside it, or its own repository, are what a person reads. */
+const BUNDLE_LINES = 12;
+const BUNDLES: readonly [string, RegExp][] = [
+  ['rollup', /^\s*typeof exports === 'object' && typeof module !== 'undefined' \?/],
+  ['webpack', /webpackUniversalModuleDefinition|^\/\*{6}\/ |webpackBootstrap/],
+  ['browserify', /^\(function\(\)\{function r\(e,n,t\)\{function o\(i,f\)/],
+];
+
 /** Verdict on the first text of a file (some kilobytes or all of it), if it is not to be read. */
 export function kindByText(name: string, start: string): Verdict | undefined {
   const extension = extname(name).toLowerCase();
@@ -55,6 +64,11 @@ export function kindByText(name: string, start: string): Verdict | undefined {
   const lines = start.split('\n');
   const marked = lines.slice(0, MARKED_LINES).find(line => COMMENT.test(line) && isMarked(line));
   if (marked !== undefined) return skip('generated', marked.trim().slice(0, 100));
+  if (BUNDLED.test(extension)) {
+    const head = lines.slice(0, BUNDLE_LINES);
+    const bundler = BUNDLES.find(([, mark]) => head.some(line => mark.test(line.slice(0, 400))));
+    if (bundler) return skip('generated', `a bundle by ${bundler[0]}`);
+  }
   if (MINIFIABLE.test(extension) && start.length >= MINIFIED_SAMPLE) {
     const long = lines.filter(line => line.length > LONG_LINE).reduce((sum, line) => sum + line.length, 0);
     if (long > IN_LONG_LINES * start.length) return skip('minified', `lines of over ${LONG_LINE} characters`);
