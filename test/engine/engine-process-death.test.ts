@@ -135,7 +135,7 @@ suite('engine process', function () {
       await failure;
     });
 
-    test('its parent killed: no orphan', async () => {
+    test('its parent killed while it works: no orphan', async () => {
       const script = fileURLToPath(new URL('./engine-parent.js', import.meta.url));
       const parent = spawn(process.execPath, [script, path], { stdio: ['ignore', 'pipe', 'inherit'] });
       const [line] = (await once(parent.stdout, 'data')) as [Buffer];

@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine, Reading } from '../../src/engine/index.js';
 
 export const code = 'export function add(a: number, b: number) {\n  return a + b;\n}\n';
-/** Takes seconds; never read to its end. */
-export const endless = code.repeat(400);
+/** Takes half a minute; never read to its end. */
+export const endless = code.repeat(2000);
 
 /** Not part of `Engine`: tests kill it. */
 export function processOf(engine: Engine): ChildProcess {
