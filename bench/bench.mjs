@@ -1,7 +1,7 @@
 // `npm run bench -- loss|speed …`: the figures of docs/measurements.md, made by the engine itself.
 // Never part of the tests: these need a quiet machine and patience. Both use the installed default model.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ensureCommandLine, main, root } from '../scripts/set-up.mjs';
 
 const usage = `npm run bench -- loss FILE...    loss of the first 4,096 tokens after 2,048, each file, by schedule
@@ -17,7 +17,7 @@ await main(async () => {
   }
   await ensureCommandLine();
   const from = process.env.INIT_CWD ?? process.cwd();
-  const texts = files.map(file => readFileSync(join(from, file), 'utf8'));
+  const texts = files.map(file => readFileSync(resolve(from, file), 'utf8'));
   const { openEngine } = await import(join(root, 'out/src/engine/index.js'));
   const { dataFolder, findModel } = await import(join(root, 'out/src/models/index.js'));
   const model = await findModel(dataFolder());

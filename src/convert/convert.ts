@@ -4,7 +4,7 @@
  * by what will run it.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, statfs, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
@@ -82,6 +82,7 @@ export async function convertModel(source: string, folder: string, options: Conv
   try {
     checkCheckpoint(checkpoint);
     await mkdir(folder, { recursive: true });
+    await rm(join(folder, MANIFEST_FILE), { force: true });
     await checkSpace(checkpoint, folder, options.quantisation);
     return await writeModel(checkpoint, folder, options);
   } finally {

@@ -2,12 +2,13 @@
  * A converted model, loaded: manifest, graphs, tokenizer. Validates the folder before anything in it is used.
  * Never downloads or converts.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError } from '../base/index.js';
 import type { ProviderChoice } from './engine.js';
-import { FILES, MANIFEST_FILE, MANIFEST_FORMAT } from './graph-contract.js';
+import { FILES } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
+import { readManifest } from './manifest.js';
 import type { Tensor } from './ort.js';
 import { Graph, chooseProvider, floats } from './ort.js';
 import { Folder } from './state.js';
@@ -80,23 +81,4 @@ export class Model {
     for (const graph of [this.prefill, this.decode, this.score]) await graph.release();
     await this.folder.release();
   }
-}
-
-export async function readManifest(path: string): Promise<Manifest> {
-  let manifest: Manifest;
-  try {
-    manifest = JSON.parse(await readFile(join(path, MANIFEST_FILE), 'utf8')) as Manifest;
-  } catch (error) {
-    throw new LongviewError('not-found', `There is no usable model in ${path}; add one with \`longview model add\`.`, {
-      cause: error,
-    });
-  }
-  const format: number = manifest.format;
-  if (format !== MANIFEST_FORMAT) {
-    throw new LongviewError(
-      'bad-format',
-      `Model "${manifest.name}" has format ${format}, this version reads ${MANIFEST_FORMAT}. Remove it and add it again.`,
-    );
-  }
-  return manifest;
 }

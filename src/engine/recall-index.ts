@@ -89,9 +89,18 @@ export class RecallIndex {
   /** Mapped query rows from the question's first token to the prompt's end (as the fit has them), per head float32 [R,d]. */
   private async queriesOf(question: string, options: CallOptions): Promise<Float32Array[]> {
     const { architecture, recall } = this.model.manifest;
-    // One text, so that the question's first word has its own space; its marks are data (no control tokens of its own).
-    const text = this.tokenizer.decode(this.tokenizer.encode(question).ids.slice(0, QUESTION_TOKENS));
-    const ids = [...this.tokenizer.encode(recall!.before + withoutMarks(text) + recall!.after, { special: true }).ids];
+    const special = { special: true } as const;
+    const asked = this.tokenizer.encode(question).ids.slice(0, QUESTION_TOKENS);
+    const text = this.tokenizer.decode(asked);
+    // One text, so that the question's first word has its own space; in parts only where it holds what looks like a
+    // control token, which stays text.
+    const ids = this.tokenizer.holdsAddedToken(text)
+      ? [
+          ...this.tokenizer.encode(recall!.before, special).ids,
+          ...asked,
+          ...this.tokenizer.encode(recall!.after, special).ids,
+        ]
+      : [...this.tokenizer.encode(recall!.before + text + recall!.after, special).ids];
     const first = Math.min(this.tokenizer.encode(recall!.before, { special: true }).ids.length, ids.length);
     const { headSize, frequencies } = architecture;
     const rows = this.heads.queryHeads.map(() => new Float32Array((ids.length - first) * headSize));
@@ -142,9 +151,4 @@ export class RecallIndex {
     this.joined = { signature, slotStart, heads };
     return this.joined;
   }
-}
-
-/** `<|im_end|>` in a question stays text. */
-function withoutMarks(text: string): string {
-  return text.replaceAll('<|', '< |');
 }

@@ -125,6 +125,11 @@ export class TextTokenizer {
     return { ids: Int32Array.from(out.ids), ends: Uint32Array.from(out.ends) };
   }
 
+  /** Whether a control or other added token is written out in the text. */
+  holdsAddedToken(text: string): boolean {
+    return this.addedPattern !== undefined && text.search(this.addedPattern) >= 0;
+  }
+
   count(text: string): number {
     return this.encode(text).ids.length;
   }

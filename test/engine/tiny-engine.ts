@@ -34,7 +34,7 @@ export class TinyFolder {
       entry: { name, origin: 'test', licence: 'none', ...entry },
       run: runGraphs,
     });
-    const model = await Model.load(folder, { threads: 2 });
+    const model = await Model.load(folder, { threads: 1 });
     this.models.push(model);
     return model;
   }
