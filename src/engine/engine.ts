@@ -38,7 +38,7 @@ export interface ModelDescription {
   };
 }
 
-/** Per recall query head; `../shared/fit` formula: w·log(mass/n^a + exp(e)) - u·log(massNull/n^a + exp(e)). */
+/** Per recall query head; models/README.md: w·log(mass/n^a + exp(e)) - u·log(massNull/n^a + exp(e)). */
 export interface RecallParameters {
   readonly weight: readonly number[];
   readonly nullWeight: readonly number[];

@@ -16,7 +16,7 @@ suite('store: on disk', () => {
   const lines: string[] = [];
   const log = (_: string, line: string): void => void lines.push(line);
   const opened: Store[] = [];
-  const openHere = async (workspace = '/work/space'): Promise<Store> => {
+  const openHere = async (workspace = '/some/space'): Promise<Store> => {
     const store = await openStore(folder, { workspace, log });
     opened.push(store);
     return store;
@@ -121,7 +121,7 @@ suite('store: on disk', () => {
     const store = await openHere();
     await store.ledger.put(sampleRow('a'));
     await store.dispose();
-    await tamper('format', 'store', encodeFormatRecord({ format: 99, workspace: '/work/space' }));
+    await tamper('format', 'store', encodeFormatRecord({ format: 99, workspace: '/some/space' }));
     const again = await openHere();
     assert.deepEqual(again.ledger.all(), []);
     assert.deepEqual(lines, [`The store in ${folder} has format 99, not 1; it is built again.`]);
