@@ -181,13 +181,13 @@ suite('ask', () => {
     assert.match(answer, /No word of the question stands in the places recalled/);
   });
 
-  test('what is attended to: gists of the best files, the workspace state when asked for', async () => {
-    await ask({ memory, engine, question, gists: 1, states: 'workspace' });
+  test('what is attended to: the workspace state and gists of the best files; gists alone when asked for', async () => {
+    await ask({ memory, engine, question, gists: 1 });
     const states = engine.prompts[0]!.states!;
     assert.equal(states.length, 2);
     assert.match(states[0]!, /^workspace:/);
     assert.match(states[1]!, /^gist:/);
-    await ask({ memory, engine, question });
+    await ask({ memory, engine, question, states: 'files' });
     assert.deepEqual(
       engine.prompts[1]!.states!.map(id => id.split(':')[0]),
       ['gist', 'gist'],
