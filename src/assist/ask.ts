@@ -67,6 +67,8 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
   if (question === '') throw new LongviewError('usage', 'The question is empty: write what you want to know.');
   const start = performance.now();
   const report = request.now ? undefined : await memory.refresh({ signal, onProgress });
+  // Nothing is known of the folder yet: at least say how many files wait.
+  if (request.now && memory.coverage().total === 0) await memory.scan({ signal, onProgress });
   const spans = await memory.recall(question, { limit: request.places ?? 6, signal, onProgress });
   throwIfCancelled(signal);
   options.onRecalled?.(spans);
@@ -141,7 +143,7 @@ async function write(
   const { text, citations } = await checkCitations(withoutLoops(whole).trim(), places, memory);
   const parts = [text === '' ? 'The model wrote nothing.' : text];
   if (!citations.some(citation => citation.ok)) {
-    const nearest = places.slice(0, 3).map(place => `\`${placeOf(place)}\``);
+    const nearest = (places.length > 0 ? places : spans).slice(0, 3).map(place => `\`${placeOf(place)}\``);
     parts.push(`The answer names no place that holds. Places recalled: ${nearest.join(', ')}`);
   }
   if (!namesTheQuestion(question, spans)) {
@@ -169,6 +171,9 @@ function namesTheQuestion(question: string, spans: readonly RecalledSpan[]): boo
 }
 
 function nothingFound(coverage: Coverage): string {
+  if (coverage.read === 0 && coverage.stale > 0) {
+    return 'Nothing was found: what was read of this folder has changed since. Read it again.';
+  }
   return coverage.read === 0
     ? 'Nothing was found: no file of this folder has been read yet.'
     : 'Nothing was found for this question in the files that were read.';

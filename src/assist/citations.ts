@@ -44,8 +44,18 @@ const numbered = /(?<![\p{L}\p{N}_\])`])\[(\d{1,2}(?:\s*,\s*\d{1,2})*)\](?![([:\
 /** All references in a text, by their place in it; `[n]` is the n-th of `places`. */
 export function referencesIn(text: string, places: readonly Place[], isFile: (path: string) => boolean): Reference[] {
   const found: Reference[] = [];
+  // Places of the prompt as they stand there, whatever signs their paths have.
+  for (const place of places) {
+    const literal = `\`${placeOf(place)}\``;
+    for (let from = text.indexOf(literal); from >= 0; from = text.indexOf(literal, from + 1)) {
+      found.push({ ...place, from, to: from + literal.length });
+    }
+  }
+  const literals = [...found];
+  const isTaken = (from: number, to: number): boolean => literals.some(one => from < one.to && to > one.from);
   for (const pattern of [quoted, bare]) {
     for (const match of text.matchAll(pattern)) {
+      if (isTaken(match.index, match.index + match[0].length)) continue;
       const path = tidy(match[1]!);
       if (!looksLikePath(path) && !isFile(path)) continue;
       const startLine = Number(match[2]);
@@ -98,7 +108,7 @@ export function placeOf({ path, startLine, endLine }: Place): string {
 async function check(place: Place, memory: Files, known: ReadonlySet<string>): Promise<Citation> {
   const { path, startLine, endLine } = place;
   const failed = (why: string): Citation => ({ path, startLine, endLine, ok: false, why });
-  if (isOutside(path)) return failed('outside the folder');
+  if (isOutside(path) && !known.has(path)) return failed('outside the folder');
   if (!known.has(path)) return failed('no such file');
   if (memory.hashOf(path) === undefined) return failed('file was not read');
   const source = await memory.source(path);

@@ -45,6 +45,8 @@ const INSTRUCTIONS: Record<PromptStyle, string> = {
 /** Tokens of the chat template and a reserve. */
 const OVERHEAD_TOKENS = 40;
 const LEAST_LINES = 3;
+/** Of a line that is cut. */
+const LEAST_CHARACTERS = 80;
 /** Passages and tokens of a prompt, where the caller does not say. */
 export const PROMPT_LIMITS: Record<PromptStyle, { readonly passages: number; readonly tokens: number }> = {
   plain: { passages: 3, tokens: 520 },
@@ -61,7 +63,8 @@ export function styleFor(model: Pick<ModelDescription, 'heads' | 'headSize'>): P
 
 export async function promptOf({ question, style, spans, budget, countTokens }: PromptParts): Promise<Prompt> {
   const plain = style === 'plain';
-  const asked = `Question: ${quoted(question.trim())}${plain ? '\nAnswer in two sentences.' : ''}`;
+  const shown = await cut(question.trim(), Math.floor(budget / 2), countTokens);
+  const asked = `Question: ${quoted(shown)}${plain ? '\nAnswer in two sentences.' : ''}`;
   let left = budget - OVERHEAD_TOKENS - (await countTokens(INSTRUCTIONS[style])) - (await countTokens(asked));
   const passages: Passage[] = [];
   for (const span of spans.slice(0, PROMPT_LIMITS[style].passages)) {
@@ -81,6 +84,15 @@ export async function promptOf({ question, style, spans, budget, countTokens }: 
     answerPrefix: plain && best && !OTHER_SCRIPT.test(question) ? `In \`${placeOf(best)}\`, the` : '',
     places: passages.map(passage => passage.place),
   };
+}
+
+/** As much of a text's start as fits into so many tokens; most of the prompt belongs to the passages. */
+async function cut(text: string, most: number, countTokens: PromptParts['countTokens']): Promise<string> {
+  let short = text;
+  for (let tokens = await countTokens(short); tokens > most; tokens = await countTokens(short)) {
+    short = short.slice(0, Math.min(short.length - 1, Math.floor((short.length * most) / tokens)));
+  }
+  return short === text ? text : `${short} …`;
 }
 
 type Show = (place: Place, lines: readonly string[]) => string;
@@ -111,6 +123,14 @@ async function fitting(
     if (tokens <= left) return { place, text, tokens };
     if (left <= 0) return undefined;
     count = Math.min(count - 1, Math.floor((count * left) / tokens));
+  }
+  // Lines longer than the room, such as a paragraph on one line: the first one, as far as it fits.
+  const place = { path: span.path, startLine: span.startLine, endLine: span.startLine };
+  for (let length = lines[0]!.length; length >= LEAST_CHARACTERS;) {
+    const text = show(place, [lines[0]!.slice(0, length)]);
+    const tokens = await countTokens(text);
+    if (tokens <= left) return { place, text, tokens };
+    length = Math.min(length - 1, Math.floor((length * left) / tokens));
   }
   return undefined;
 }

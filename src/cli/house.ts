@@ -35,6 +35,7 @@ export function dataOf(flags: GlobalFlags): string {
 
 /** Absolute real path of a folder that exists; otherwise an error that says which path is wrong. */
 export function folderOf(dir: string): string {
+  if (dir === '') throw new LongviewError('usage', 'The folder is empty: name one, or . for this one.');
   const path = resolve(dir);
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) throw new LongviewError('not-found', `There is no folder ${path}`);

@@ -24,13 +24,13 @@ export function createSurface(options: { readonly verbose: boolean }): Surface {
   const view = createProgressView(process.stderr);
   const note = (line: string): void => {
     view.clear();
-    process.stderr.write(`${line}\n`);
+    process.stderr.write(`${printable(line)}\n`);
   };
   const canAsk = process.stdin.isTTY && process.stderr.isTTY;
   return {
     out: text => {
       view.clear();
-      process.stdout.write(text);
+      process.stdout.write(printable(text));
     },
     json: value => {
       view.clear();
@@ -56,4 +56,10 @@ export function createSurface(options: { readonly verbose: boolean }): Surface {
       }
     },
   };
+}
+
+/** Names and texts of files are data: control characters in them must not steer the terminal. Lines and tabs stay. */
+export function printable(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '\ufffd');
 }

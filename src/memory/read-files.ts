@@ -67,6 +67,8 @@ export async function readFiles(paths: readonly string[], parts: ReadParts): Pro
       failuresInARow = 0;
     } catch (error) {
       if (signal?.aborted || !isOfOneFile(error) || ++failuresInARow >= MOST_FAILURES_IN_A_ROW) throw error;
+      // Without an engine no other file fares better, and this one is not to blame.
+      await parts.engine();
       counts.failed++;
       parts.log('warning', `${path} could not be read: ${messageOf(error)}`);
       await skip(path, NOT_FOR_THE_MODEL, store);

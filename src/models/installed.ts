@@ -4,7 +4,7 @@
  */
 import { readdir, rename, rm } from 'node:fs/promises';
 import { isAbsolute, join, resolve, sep } from 'node:path';
-import { LongviewError } from '../base/index.js';
+import { LongviewError, codeOf, messageOf } from '../base/index.js';
 import { isModelName, readCatalogue } from './catalogue.js';
 import { downloadFolder, modelFolder, modelsFolder } from './data-folder.js';
 import { folderBytes } from './files.js';
@@ -32,7 +32,11 @@ export interface ListedModel {
 
 /** Installed models by name, damaged ones included. */
 export async function listModels(data: string): Promise<readonly ListedModel[]> {
-  const entries = await readdir(modelsFolder(data), { withFileTypes: true }).catch(() => []);
+  const entries = await readdir(modelsFolder(data), { withFileTypes: true }).catch((cause: unknown) => {
+    if (codeOf(cause) === 'not-found') return [];
+    const why = `The models folder ${modelsFolder(data)} can't be read (${messageOf(cause)}).`;
+    throw new LongviewError(codeOf(cause), `${why} Allow it or choose another data folder.`, { cause });
+  });
   const models: ListedModel[] = [];
   for (const entry of entries) {
     if (!entry.isDirectory() || !isModelName(entry.name) || isLeftover(entry.name)) continue;

@@ -198,7 +198,10 @@ class EngineProcess implements Engine {
     this.starts.push(now);
     const args: EngineArguments = {
       modelFolder: this.options.modelFolder,
-      threads: this.options.threads ?? Math.min(MAX_THREADS, availableParallelism()),
+      threads: Math.min(
+        this.options.threads ?? Math.min(MAX_THREADS, availableParallelism()),
+        4 * availableParallelism(),
+      ),
       provider: this.options.provider,
     };
     const script = this.options.script ?? fileURLToPath(new URL('./engine-main.js', import.meta.url));
@@ -211,12 +214,14 @@ class EngineProcess implements Engine {
     const log = this.options.log ?? silentLog;
     child.stderr?.setEncoding('utf8').on('data', (text: string) => log('warning', `engine: ${text.trimEnd()}`));
     await new Promise<void>((resolve, reject) => {
+      let unusable = false;
       child.on('message', (message: FromEngine) => {
         if (message.kind === 'ready') {
           this.description = message.model;
           this.generation++;
           resolve();
         } else if (message.kind === 'unusable') {
+          unusable = true;
           child.kill();
           reject(new LongviewError(message.code, message.message));
         } else {
@@ -226,7 +231,7 @@ class EngineProcess implements Engine {
       child.on('error', reject);
       child.on('exit', (code, signal) => {
         const how = signal ?? `exit code ${code}`;
-        if (!this.disposed) log('error', `engine: the process ended (${how})`);
+        if (!this.disposed && !unusable) log('error', `engine: the process ended (${how})`);
         const error = crashed(`(${how})`);
         reject(error);
         // One that could not load its model may end after the next was started.

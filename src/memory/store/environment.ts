@@ -152,5 +152,6 @@ export function storeError(error: unknown, folder: string): Error {
   if (code === 'permission') {
     return new LongviewError(code, `May not write to ${folder}. Allow it or choose another data folder.`, options);
   }
-  return new LongviewError(code, `The store in ${folder} failed: ${messageOf(error)}`, options);
+  const advice = 'If that stays so, delete this folder: the files are read again.';
+  return new LongviewError(code, `The store in ${folder} failed (${messageOf(error)}). ${advice}`, options);
 }

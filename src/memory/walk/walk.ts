@@ -95,10 +95,8 @@ class Walk {
   async *rows(): AsyncGenerator<WalkedFile> {
     const stack: Frame[] = [];
     const top = await this.open({ path: '', rules: this.rules });
-    if ('row' in top) {
-      yield top.row;
-      return;
-    }
+    if ('row' in top)
+      throw new LongviewError('permission', `Cannot list the folder ${this.root}. Check that it may be read.`);
     stack.push(top);
     for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
       throwIfCancelled(this.options.signal);

@@ -1,0 +1,42 @@
+/** Prompts stay within their budget whatever question and files look like. Tokens are counted as characters here. */
+import assert from 'node:assert/strict';
+import { placeOf, promptOf } from '../../src/assist/index.js';
+import { referencesIn } from '../../src/assist/citations.js';
+
+const countTokens = (text: string): Promise<number> => Promise.resolve(text.length);
+const span = (text: string) => ({ path: 'farm.md', startLine: 3, endLine: 3, score: 1, text });
+
+suite('prompt', () => {
+  for (const style of ['plain', 'numbered'] as const) {
+    test(`${style}: a paragraph on one line longer than the budget is shown as far as it fits`, async () => {
+      const parts = { question: 'Who?', style, spans: [span('wombat '.repeat(500))], budget: 900, countTokens };
+      const { messages, places } = await promptOf(parts);
+      assert.deepEqual(places, [{ path: 'farm.md', startLine: 3, endLine: 3 }]);
+      assert.match(messages[1]!.content, /(wombat ){20}/);
+      assert.ok(messages[0]!.content.length + messages[1]!.content.length <= 900);
+    });
+
+    test(`${style}: a question of 10,000 characters leaves room for a passage`, async () => {
+      const question = 'where? '.repeat(1500);
+      const { messages, places } = await promptOf({
+        question,
+        style,
+        spans: [span('one line')],
+        budget: 900,
+        countTokens,
+      });
+      assert.equal(places.length, 1);
+      assert.ok(messages[0]!.content.length + messages[1]!.content.length <= 900);
+    });
+  }
+
+  test('a place of the prompt is found as it stands there, whatever signs its path has', () => {
+    for (const path of ['c#/walrus.cs', 'otter:old.c', '~walrus.c', 'x\\y.c', 'a`b.md']) {
+      const place = { path, startLine: 1, endLine: 2 };
+      const text = `In \`${placeOf(place)}\`, the walrus.`;
+      const [found, ...more] = referencesIn(text, [place], name => name === path);
+      assert.deepEqual(found, { ...place, from: 3, to: 3 + placeOf(place).length + 2 });
+      assert.deepEqual(more, []);
+    }
+  });
+});
