@@ -20,6 +20,7 @@ export interface GlobalFlags {
   readonly data?: string;
   readonly model?: string;
   readonly threads?: number;
+  readonly provider?: string;
   readonly json?: boolean;
 }
 
@@ -78,7 +79,13 @@ async function openHouse({ surface }: Call, root: string, flags: GlobalFlags): P
 async function start(data: string, flags: GlobalFlags, log: Log): Promise<Engine> {
   const model = await findModel(data, flags.model);
   const { startEngine } = await import('../engine/index.js');
-  return startEngine({ modelFolder: model.folder, threads: flags.threads, log });
+  const { threads, provider } = flags;
+  const engine = await startEngine({ modelFolder: model.folder, threads, provider, log });
+  const { name, reason } = engine.model.provider;
+  // One that was asked for and isn't used is worth a warning.
+  const differs = provider !== undefined && provider !== 'auto' && provider !== name;
+  log(differs ? 'warning' : 'info', `Execution provider: ${name} (${reason}).`);
+  return engine;
 }
 
 /** Undefined where there is none yet: looking at a memory needs no model. */

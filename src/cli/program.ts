@@ -17,6 +17,7 @@ export function buildProgram(call: Call): Command {
     .option('--data <folder>', 'where models and memories are kept (default: your data folder)')
     .option('--model <name>', 'an installed model (default: the recommended one)')
     .option('--threads <count>', 'threads of the model (default: by processor cores)', wholeNumber)
+    .option('--provider <name>', 'execution provider: auto, cpu, webgpu, cuda, dml or coreml (default: auto)')
     .option('--verbose', 'tell on stderr what is going on')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })

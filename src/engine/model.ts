@@ -52,7 +52,8 @@ export class Model {
 
   /** Loads the graphs of a folder whose manifest is known otherwise (a conversion that is being checked). */
   static async loadGraphs(path: string, manifest: Manifest, options: LoadOptions): Promise<Model> {
-    const settings = { threads: options.threads };
+    const provider = await chooseProvider(options.provider, join(path, FILES.read));
+    const settings = { threads: options.threads, provider: provider.name };
     return new Model(
       path,
       manifest,
@@ -60,7 +61,7 @@ export class Model {
       await Graph.load(join(path, FILES.decode), { ...settings, spinning: true }),
       await Graph.load(join(path, FILES.score), settings),
       await Folder.load(path, settings),
-      chooseProvider(options.provider),
+      provider,
     );
   }
 

@@ -11,6 +11,8 @@ export type { Tensor };
 
 export interface SessionSettings {
   readonly threads: number;
+  /** Default `cpu`, which also takes the operators that another provider lacks. */
+  readonly provider?: string;
   /**
    * Whether threads wait busily between operators. Measured on two cores: a third faster for single tokens, nothing for
    * chunks, and several times slower when another process wants the cores. Default false.
@@ -29,7 +31,7 @@ export class Graph {
   static async load(path: string, settings: SessionSettings): Promise<Graph> {
     try {
       const session = await InferenceSession.create(path, {
-        executionProviders: ['cpu'],
+        executionProviders: settings.provider && settings.provider !== 'cpu' ? [settings.provider, 'cpu'] : ['cpu'],
         intraOpNumThreads: settings.threads,
         interOpNumThreads: 1,
         executionMode: 'sequential',
@@ -82,10 +84,25 @@ export function integerData(tensor: Tensor): Uint32Array {
   return Uint32Array.from(tensor.data as BigInt64Array, Number);
 }
 
-/** Which provider runs the graphs. Only the CPU is offered so far; other providers come with their own graphs. */
-export function chooseProvider(wanted: string | undefined): ProviderChoice {
-  if (wanted === undefined || wanted === 'auto' || wanted === 'cpu') {
-    return { name: 'cpu', reason: wanted === 'cpu' ? 'chosen in the settings' : 'the only provider this version runs' };
+/** Names that a setting may ask for; `auto` is the CPU until the other providers' graphs are tuned and compared. */
+export const PROVIDERS = ['auto', 'cpu', 'webgpu', 'cuda', 'dml', 'coreml'] as const;
+
+/**
+ * Which provider runs the graphs: the one asked for if it can load `probe` (a small graph of the model), else the CPU,
+ * with the reason. A provider that ends the process ends the engine process only. Throws `usage` for an unknown name.
+ */
+export async function chooseProvider(wanted: string | undefined, probe: string): Promise<ProviderChoice> {
+  const name = wanted ?? 'auto';
+  if (!(PROVIDERS as readonly string[]).includes(name)) {
+    throw new LongviewError('usage', `Unknown execution provider "${name}"; there are ${PROVIDERS.join(', ')}.`);
   }
-  return { name: 'cpu', reason: `provider "${wanted}" is not supported in this version; the CPU is the last resort` };
+  if (name === 'auto') return { name: 'cpu', reason: 'the default' };
+  if (name === 'cpu') return { name: 'cpu', reason: 'asked for' };
+  try {
+    const session = await InferenceSession.create(probe, { executionProviders: [name], logSeverityLevel: 4 });
+    await session.release();
+    return { name, reason: 'asked for' };
+  } catch (error) {
+    return { name: 'cpu', reason: `${name} can't be used here: ${messageOf(error)}` };
+  }
 }
