@@ -40,6 +40,7 @@ await main(async () => {
       vscode,
       '--timeout',
       '540',
+      ...(process.env.LONGVIEW_SCREENSHOT ? ['--screenshot', process.env.LONGVIEW_SCREENSHOT] : []),
     ];
     const { code } = await node([join('scripts', 'vscode-test', 'run-tests.mjs'), ...args]);
     if (code !== 0) throw new SetUpError(`The suite in VS Code failed (exit code ${code}).`, code);
