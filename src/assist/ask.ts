@@ -66,10 +66,18 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
   const question = request.question.trim();
   if (question === '') throw new LongviewError('usage', 'The question is empty: write what you want to know.');
   const start = performance.now();
-  const report = request.now ? undefined : await memory.refresh({ signal, onProgress });
+  let report = request.now ? undefined : await memory.refresh({ signal, onProgress });
   // Nothing is known of the folder yet: at least say how many files wait.
   if (request.now && memory.coverage().total === 0) await memory.scan({ signal, onProgress });
-  const spans = await memory.recall(question, { limit: request.places ?? 6, signal, onProgress });
+  const recall = (): Promise<RecalledSpan[]> =>
+    memory.recall(question, { limit: request.places ?? 6, signal, onProgress });
+  let spans = await recall();
+  if (report && memory.coverage().stale > 0) {
+    // Recall compares hashes: it found a change that left size and time as they were.
+    const again = await memory.refresh({ signal, onProgress });
+    report = { ...again, tokensRead: report.tokensRead + again.tokensRead, readMs: report.readMs + again.readMs };
+    spans = await recall();
+  }
   throwIfCancelled(signal);
   options.onRecalled?.(spans);
 

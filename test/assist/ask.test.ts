@@ -1,5 +1,7 @@
 /** A question over a folder with a fake engine: order of events, citations, coverage, the JSON contract. */
 import assert from 'node:assert/strict';
+import { statSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { ask, checkCitations, coverageLine, placeOf, promptOf, styleFor } from '../../src/assist/index.js';
 import { completed, withoutLoops } from '../../src/assist/loops.js';
@@ -49,6 +51,18 @@ suite('ask', () => {
       endLine: 4,
       score: result.recalled[0]!.score,
     });
+  });
+
+  test('an edit that keeps size and time is found by its hash, read, and answered from', async () => {
+    await ask({ memory, engine, question });
+    const path = join(folder.root, 'src/retry.py');
+    const before = statSync(path);
+    writeFileSync(path, retry.replace('wait(2)', 'wait(7)'));
+    utimesSync(path, before.atime, before.mtime);
+    const result = await ask({ memory, engine, question });
+    assert.ok(result.timing.readTokens > 0);
+    assert.deepEqual(result.coverage, { total: 3, read: 2, stale: 0, waiting: 0, coarse: 0, skipped: 1 });
+    assert.equal(result.recalled[0]?.path, 'src/retry.py');
   });
 
   test('the result has the fields of the contract, and only plain values', async () => {
