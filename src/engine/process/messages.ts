@@ -4,7 +4,6 @@
  */
 import type { ErrorCode } from '../../base/index.js';
 import type { ModelDescription } from '../engine.js';
-import type { PackedSlots } from '../slots.js';
 
 /** Methods of `Engine` that cross as they are, arguments in order; options are replaced by events. */
 export type CallName =
@@ -46,5 +45,3 @@ export interface ComposeBegin {
   readonly budget: number;
   readonly incoming: number;
 }
-
-export type Gist = PackedSlots;
