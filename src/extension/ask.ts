@@ -3,10 +3,12 @@
  * Never answers by itself: the server does.
  */
 import * as vscode from 'vscode';
-import { method, type AskReply } from '../protocol/index.js';
+import { method } from '../protocol/index.js';
 import type { AnswerDocument, AnswerDocuments } from './answer-documents.js';
+import { command } from './ids.js';
 import { ensureModel, progressText } from './model-consent.js';
 import type { ServerClient } from './server-client.js';
+import { chooseFolder, userCommand, type Services } from './services.js';
 
 /** For key bindings and tests: what the command would ask the user for. */
 export interface AskArguments {
@@ -15,8 +17,13 @@ export interface AskArguments {
   readonly consent?: boolean;
 }
 
+export function activateAsk(services: Services): vscode.Disposable {
+  const { client, documents } = services;
+  return userCommand(services, command.ask, (given?: AskArguments) => askAboutWorkspace(client, documents, given));
+}
+
 /** Resolves with the document's URI once the answer is complete, or undefined when the user stepped back. */
-export async function askAboutWorkspace(
+async function askAboutWorkspace(
   client: ServerClient,
   documents: AnswerDocuments,
   given: AskArguments = {},
@@ -43,7 +50,7 @@ async function stream(
 ): Promise<void> {
   try {
     const params = { folder: answer.folder.toString(), question };
-    const reply = await client.request<AskReply>(method.ask, params, token, {
+    const reply = await client.request(method.ask, params, token, {
       onProgress: it => progress.report({ message: progressText(it) }),
       onRecalled: recalled => answer.update({ recalled }),
       onText: text => {
@@ -59,19 +66,6 @@ async function stream(
   } finally {
     answer.flush();
   }
-}
-
-/** The active editor's folder, the only one, or the one the user picks. */
-async function chooseFolder(): Promise<vscode.WorkspaceFolder | undefined> {
-  const folders = (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
-  if (folders.length === 0) {
-    void vscode.window.showErrorMessage(vscode.l10n.t('Longview reads folders on disk. Open one first.'));
-    return undefined;
-  }
-  if (folders.length === 1) return folders[0];
-  const active = vscode.window.activeTextEditor?.document.uri;
-  const current = active && vscode.workspace.getWorkspaceFolder(active);
-  return current?.uri.scheme === 'file' ? current : vscode.window.showWorkspaceFolderPick();
 }
 
 function inputQuestion(folder: vscode.WorkspaceFolder): Thenable<string | undefined> {

@@ -6,13 +6,13 @@ import type { ServerClient } from './server-client.js';
 /** True when a model is installed, be it by now. */
 export async function ensureModel(client: ServerClient, consent: boolean): Promise<boolean> {
   const neverCancelled = new vscode.CancellationTokenSource().token;
-  const model = await client.request<ModelReply>(method.model, {}, neverCancelled);
+  const model = await client.request(method.model, {}, neverCancelled);
   if (model.installed) return true;
   if (!consent && !(await askConsent(model))) return false;
   const installed = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: `Longview: ${model.name}`, cancellable: true },
     (progress, token) =>
-      client.request<ModelReply>(method.installModel, {}, token, {
+      client.request(method.installModel, {}, token, {
         onProgress: it => progress.report({ message: progressText(it) }),
       }),
   );

@@ -14,8 +14,11 @@ import {
 import {
   event,
   type LogEvent,
+  type Method,
+  type ParamsOf,
   type ProgressEvent,
   type RecalledEvent,
+  type ReplyOf,
   type ServerOptions,
   type TextEvent,
 } from '../protocol/index.js';
@@ -54,12 +57,17 @@ export class ServerClient implements Disposable {
   ) {}
 
   /** Sends a request; `params` get an id, under which `listener` hears of the work. */
-  async request<T>(method: string, params: object, token: CancellationToken, listener: WorkListener = {}): Promise<T> {
+  async request<M extends Method>(
+    method: M,
+    params: Omit<ParamsOf<M>, 'id'>,
+    token: CancellationToken,
+    listener: WorkListener = {},
+  ): Promise<ReplyOf<M>> {
     const { connection, ended } = await this.connected();
     const id = `${++this.lastId}`;
     this.listeners.set(id, listener);
     try {
-      return await connection.sendRequest<T>(method, { id, ...params }, token);
+      return await connection.sendRequest<ReplyOf<M>>(method, { id, ...params }, token);
     } catch (error) {
       throw ended.aborted ? new Error(endedMessage, { cause: error }) : error;
     } finally {

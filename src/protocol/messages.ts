@@ -20,7 +20,15 @@ export const method = {
   read: 'longview/read',
   ask: 'longview/ask',
   forget: 'longview/forget',
+  files: 'longview/files',
+  freshness: 'longview/freshness',
+  recall: 'longview/recall',
+  recallAt: 'longview/recallAt',
+  summarize: 'longview/summarize',
+  generate: 'longview/generate',
+  countTokens: 'longview/countTokens',
   model: 'longview/model',
+  models: 'longview/models',
   installModel: 'longview/installModel',
 } as const;
 
@@ -29,6 +37,7 @@ export const event = {
   progress: 'longview/progress',
   recalled: 'longview/recalled',
   text: 'longview/text',
+  sentence: 'longview/sentence',
   log: 'longview/log',
 } as const;
 
@@ -122,6 +131,140 @@ export interface ReadReply {
   readonly filesFailed: number;
   readonly tokensRead: number;
   readonly readMs: number;
+}
+
+/** `longview/files`: one row for each file of the ledger, by path. */
+export interface FilesReply {
+  readonly files: readonly FileRow[];
+}
+
+export type FileState = 'waiting' | 'reading' | 'read' | 'stale' | 'coarse' | 'skipped';
+
+export interface FileRow {
+  readonly path: string;
+  readonly state: FileState;
+  /** Why it is skipped. */
+  readonly reason?: string;
+  readonly tokens: number;
+}
+
+export interface FileParams extends WorkParams {
+  readonly path: string;
+}
+
+/** `longview/freshness`: what the memory knows of one file; no `file` where the ledger has no such path. */
+export interface FreshnessReply {
+  readonly file?: FileRow;
+}
+
+/** `longview/recall`: places for a question, with their exact text; writes nothing. */
+export interface RecallParams extends WorkParams {
+  readonly question: string;
+  /** Places wanted. */
+  readonly limit: number;
+}
+
+export interface RecallReply {
+  readonly places: readonly (RecalledPlace & { readonly text: string })[];
+  readonly coverage: CoverageCounts;
+}
+
+/** `longview/recallAt`: the distant definitions of an identifier. */
+export interface RecallAtParams extends FileParams {
+  readonly identifier: string;
+  readonly line: number;
+  /** Column of the identifier's first character, in UTF-16 units from 1. */
+  readonly column: number;
+  /** Text of the document up to and including the identifier, its last 4,000 characters: may be unsaved. */
+  readonly before: string;
+  readonly languageId: string;
+}
+
+export interface DefinitionCandidate extends RecalledPlace {
+  readonly name: string;
+  /** The definition's first line or lines. */
+  readonly signature: string;
+  /** Comment or docstring that belongs to it. */
+  readonly documentation?: string;
+  readonly languageId?: string;
+}
+
+export interface RecallAtReply {
+  /** Best first. */
+  readonly candidates: readonly DefinitionCandidate[];
+  /** `one`: exactly one definition of that name is known; `ranked`: several, the model ordered them; `none`. */
+  readonly certainty: 'one' | 'ranked' | 'none';
+  /** How they were found, for the user: e.g. `only definition of this name in 1,204 files read`. */
+  readonly how: string;
+}
+
+/** What `longview/summarize` is about. Paths are relative to the folder. */
+export type SummaryTarget =
+  | {
+      readonly kind: 'selection';
+      readonly path: string;
+      readonly startLine: number;
+      readonly endLine: number;
+      readonly text: string;
+    }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'workspace' }
+  /** Since a commit, or since the last summary of changes where `since` is missing. */
+  | { readonly kind: 'changes'; readonly since?: string };
+
+export interface SummarizeParams extends WorkParams {
+  readonly target: SummaryTarget;
+  readonly maxSentences?: number;
+}
+
+export interface SummarySentence {
+  readonly text: string;
+  readonly places: readonly Place[];
+}
+
+export interface SentenceEvent {
+  readonly id: string;
+  readonly sentence: SummarySentence;
+}
+
+export interface SummaryReply {
+  readonly summary: readonly SummarySentence[];
+  readonly coverage: CoverageCounts;
+  readonly timing: { readonly totalMs: number; readonly readTokens: number; readonly writtenTokens: number };
+  readonly model: string;
+}
+
+/** `longview/generate`: the model itself, for the editor's chat. Text comes by `longview/text`. */
+export interface GenerateParams {
+  readonly id: string;
+  readonly messages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly content: string }[];
+  readonly maxTokens: number;
+  readonly temperature?: number;
+  readonly stop?: readonly string[];
+}
+
+export interface GenerateReply {
+  readonly text: string;
+  readonly promptTokens: number;
+  readonly writtenTokens: number;
+  readonly stopReason: 'end' | 'length' | 'stop' | 'cancelled';
+}
+
+export interface CountTokensReply {
+  readonly tokens: number;
+}
+
+export interface InstallModelParams {
+  readonly id: string;
+  /** Default: the model of the server's options. */
+  readonly name?: string;
+  /** A checkpoint on disk (.gguf, .safetensors or folder) instead of a download. */
+  readonly from?: string;
+}
+
+export interface ModelsReply {
+  readonly models: readonly (ModelReply & { readonly isDefault: boolean; readonly problem?: string })[];
 }
 
 export interface ModelReply {

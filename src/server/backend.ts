@@ -21,13 +21,21 @@ export interface AskListeners {
   readonly onText: (text: string) => void;
 }
 
-/** `root` is the absolute path of a workspace folder. */
-export interface Backend extends Disposable {
+/** `root` is the absolute path of a workspace folder, here and below. */
+export interface MemoryBackend {
   status(root: string, work: Work): Promise<StatusReply>;
   read(root: string, work: Work): Promise<ReadReply>;
-  ask(root: string, question: Question, work: Work & AskListeners): Promise<AskReply>;
   /** Everything of the folder when `path` is missing. */
   forget(root: string, path: string | undefined, work: Work): Promise<void>;
+}
+
+export interface AskBackend {
+  ask(root: string, question: Question, work: Work & AskListeners): Promise<AskReply>;
+}
+
+export interface ModelBackend {
   model(): Promise<ModelReply>;
   installModel(work: Work): Promise<ModelReply>;
 }
+
+export interface Backend extends MemoryBackend, AskBackend, ModelBackend, Disposable {}

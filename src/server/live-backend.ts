@@ -1,59 +1,42 @@
-/**
- * The real backend: one engine for the server's life, started when first needed and again after it broke, and one memory
- * per workspace folder, opened at its first request. Knows nothing of LSP.
- */
-import { realpath } from 'node:fs/promises';
+/** The real backend: every part of it over one house (live-house.ts). Knows nothing of LSP. */
 import { ask } from '../assist/index.js';
-import { LongviewError, type Log } from '../base/index.js';
-import type { Engine } from '../engine/index.js';
-import { openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
-import { dataFolder, findModel, installModel, modelOffer } from '../models/index.js';
-import type { ModelReply, ServerOptions } from '../protocol/index.js';
-import type { Backend } from './backend.js';
+import type { Log } from '../base/index.js';
+import { installModel, modelOffer } from '../models/index.js';
+import type { ServerOptions } from '../protocol/index.js';
+import type { AskBackend, Backend, MemoryBackend, ModelBackend } from './backend.js';
+import { LiveHouse } from './live-house.js';
 
 export function openLiveBackend(options: ServerOptions, log: Log): Backend {
-  const data = options.data ?? dataFolder();
-  const memories = new Map<string, Promise<WorkspaceMemory>>();
-  let starting: Promise<Engine> | undefined;
-
-  const engine = async (): Promise<Engine> => {
-    starting ??= start(data, options, log);
-    try {
-      return await starting;
-    } catch (error) {
-      starting = undefined; // The next request tries again, e.g. after the model was installed.
-      throw error;
-    }
+  const house = new LiveHouse(options, log);
+  return {
+    ...memoryBackend(house),
+    ...askBackend(house),
+    ...modelBackend(house),
+    dispose: () => house.dispose(),
   };
+}
 
-  const open = async (folder: string): Promise<WorkspaceMemory> => {
-    const root = await realpath(folder).catch(() => {
-      throw new LongviewError('not-found', `There is no folder ${folder}`);
-    });
-    let memory = memories.get(root);
-    if (!memory) {
-      // Without a model yet, what is remembered can still be looked at and forgotten.
-      const model = await findModel(data, options.model).catch(() => undefined);
-      memory = openWorkspaceMemory({ root, data, engine, model: model?.description, log });
-      memories.set(root, memory);
-      memory.catch(() => memories.delete(root));
-    }
-    return memory;
-  };
-
-  const offer = async (): Promise<ModelReply> => modelOffer(data, options.model);
-
+function memoryBackend(house: LiveHouse): MemoryBackend {
   return {
     status: async (root, { signal, onProgress }) => {
-      const memory = await open(root);
+      const memory = await house.memory(root);
       await memory.scan({ signal, onProgress });
       return memory.status();
     },
-    read: async (root, { signal, onProgress }) => (await open(root)).refresh({ signal, onProgress }),
+    read: async (root, { signal, onProgress }) => (await house.memory(root)).refresh({ signal, onProgress }),
+    forget: async (root, path, { signal, onProgress }) => {
+      const memory = await house.memory(root);
+      await (path === undefined ? memory.forgetAll() : memory.forget(path, { signal, onProgress }));
+    },
+  };
+}
+
+function askBackend(house: LiveHouse): AskBackend {
+  return {
     ask: async (root, question, { signal, onProgress, onRecalled, onText }) => {
-      const memory = await open(root);
+      const memory = await house.memory(root);
       return ask(
-        { memory, engine: await engine(), ...question },
+        { memory, engine: await house.engine(), ...question },
         {
           signal,
           onProgress,
@@ -64,26 +47,16 @@ export function openLiveBackend(options: ServerOptions, log: Log): Backend {
         },
       );
     },
-    forget: async (root, path, { signal, onProgress }) => {
-      const memory = await open(root);
-      await (path === undefined ? memory.forgetAll() : memory.forget(path, { signal, onProgress }));
-    },
-    model: offer,
-    installModel: async ({ signal, onProgress }) => {
-      const { runGraphs } = await import('../engine/index.js');
-      await installModel(data, options.model, { run: runGraphs, signal, onProgress, log });
-      return offer();
-    },
-    dispose: async () => {
-      for (const memory of memories.values()) await (await memory.catch(() => undefined))?.dispose();
-      await (await starting?.catch(() => undefined))?.dispose();
-    },
   };
 }
 
-/** The engine's room is loaded only here and for an installation: where onnxruntime cannot be loaded, the server still runs. */
-async function start(data: string, options: ServerOptions, log: Log): Promise<Engine> {
-  const model = await findModel(data, options.model);
-  const { startEngine } = await import('../engine/index.js');
-  return startEngine({ modelFolder: model.folder, threads: options.threads, log });
+function modelBackend({ data, options, log }: LiveHouse): ModelBackend {
+  return {
+    model: () => modelOffer(data, options.model),
+    installModel: async ({ signal, onProgress }) => {
+      const { runGraphs } = await import('../engine/index.js');
+      await installModel(data, options.model, { run: runGraphs, signal, onProgress, log });
+      return modelOffer(data, options.model);
+    },
+  };
 }

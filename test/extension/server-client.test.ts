@@ -48,13 +48,13 @@ suite('server client', function () {
   }
 
   test('options arrive, requests get ids of their own, notifications reach their request’s listener only', async () => {
-    clientOf(`connection.onRequest('longview/ask', async ({ id, word }) => {
+    clientOf(`connection.onRequest('longview/ask', async ({ id, question: word }) => {
       await connection.sendNotification('longview/text', { id, text: word });
       return { id, options };
     });`);
     const heard: [string, string][] = [];
     const ask = (word: string): Promise<unknown> =>
-      client.request('longview/ask', { word }, token, { onText: text => heard.push([word, text]) });
+      client.request('longview/ask', { folder, question: word }, token, { onText: text => heard.push([word, text]) });
     assert.deepEqual(await Promise.all([ask('a'), ask('b')]), [
       { id: '1', options: { threads: 2 } },
       { id: '2', options: { threads: 2 } },
@@ -66,10 +66,14 @@ suite('server client', function () {
   });
 
   test('a crash fails the request that runs with what to do, and the next request starts a server', async () => {
-    clientOf(`connection.onRequest('work', ({ crash }) => crash ? process.exit(7) : process.pid);`);
-    const first = await client.request<number>('work', {}, token);
-    await assert.rejects(client.request('work', { crash: true }, token), /The Longview server ended\. Try again/);
-    const second = await client.request<number>('work', {}, token);
+    clientOf(`connection.onRequest('longview/ask', () => process.exit(7));
+      connection.onRequest('longview/read', () => process.pid);`);
+    const first = await client.request('longview/read', { folder }, token);
+    await assert.rejects(
+      client.request('longview/ask', { folder, question: 'crash' }, token),
+      /The Longview server ended\. Try again/,
+    );
+    const second = await client.request('longview/read', { folder }, token);
     assert.notEqual(first, second);
     assert.ok(lines.includes('The server ended (code 7).'), lines.join('\n'));
   });
@@ -77,18 +81,18 @@ suite('server client', function () {
   test('a server that always ends is started four times, then no more until it is stopped on purpose', async () => {
     clientOf(`console.error('no room'); process.exit(3);`);
     for (let start = 0; start < 4; start++) {
-      await assert.rejects(client.request('work', {}, token), /The Longview server ended/);
+      await assert.rejects(client.request('longview/read', { folder }, token), /The Longview server ended/);
     }
-    await assert.rejects(client.request('work', {}, token), /keeps ending/);
-    await assert.rejects(client.request('work', {}, token), /keeps ending/);
+    await assert.rejects(client.request('longview/read', { folder }, token), /keeps ending/);
+    await assert.rejects(client.request('longview/read', { folder }, token), /keeps ending/);
     assert.equal(lines.filter(line => line === 'no room').length, 4);
     await client.stop();
-    await assert.rejects(client.request('work', {}, token), /The Longview server ended/);
+    await assert.rejects(client.request('longview/read', { folder }, token), /The Longview server ended/);
   });
 
   test('stop asks the server to end', async () => {
-    clientOf(`connection.onRequest('work', () => 1);`);
-    await client.request('work', {}, token);
+    clientOf(`connection.onRequest('longview/read', () => 1);`);
+    await client.request('longview/read', { folder }, token);
     await client.stop();
     for (let waited = 0; waited < 5000 && !lines.includes('The server ended (code 0).'); waited += 20) {
       await new Promise(done => setTimeout(done, 20));

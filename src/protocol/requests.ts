@@ -1,0 +1,52 @@
+/** Which request takes which params and gives which reply, by the method names of messages.ts. Types only. */
+import type {
+  AskParams,
+  AskReply,
+  CountTokensReply,
+  FileParams,
+  FilesReply,
+  ForgetParams,
+  FreshnessReply,
+  GenerateParams,
+  GenerateReply,
+  InstallModelParams,
+  ModelReply,
+  ModelsReply,
+  PingReply,
+  ReadReply,
+  RecallAtParams,
+  RecallAtReply,
+  RecallParams,
+  RecallReply,
+  StatusReply,
+  SummarizeParams,
+  SummaryReply,
+  WorkParams,
+} from './messages.js';
+
+interface Request<P, R> {
+  readonly params: P;
+  readonly reply: R;
+}
+
+export interface RequestTypes {
+  readonly 'longview/ping': Request<object, PingReply>;
+  readonly 'longview/status': Request<WorkParams, StatusReply>;
+  readonly 'longview/files': Request<WorkParams, FilesReply>;
+  readonly 'longview/freshness': Request<FileParams, FreshnessReply>;
+  readonly 'longview/read': Request<WorkParams, ReadReply>;
+  readonly 'longview/ask': Request<AskParams, AskReply>;
+  readonly 'longview/recall': Request<RecallParams, RecallReply>;
+  readonly 'longview/recallAt': Request<RecallAtParams, RecallAtReply>;
+  readonly 'longview/summarize': Request<SummarizeParams, SummaryReply>;
+  readonly 'longview/generate': Request<GenerateParams, GenerateReply>;
+  readonly 'longview/countTokens': Request<{ readonly id: string; readonly text: string }, CountTokensReply>;
+  readonly 'longview/forget': Request<ForgetParams, null>;
+  readonly 'longview/model': Request<{ readonly id: string }, ModelReply>;
+  readonly 'longview/models': Request<{ readonly id: string }, ModelsReply>;
+  readonly 'longview/installModel': Request<InstallModelParams, ModelReply>;
+}
+
+export type Method = keyof RequestTypes;
+export type ParamsOf<M extends Method> = RequestTypes[M]['params'];
+export type ReplyOf<M extends Method> = RequestTypes[M]['reply'];
