@@ -2,7 +2,7 @@
  * A checkpoint's logits for a short prompt in plain float arithmetic, straight from its own tensors: what a conversion is
  * checked against. Ordinary causal attention (a prompt shorter than the window). Independent of the graphs on purpose.
  */
-import { throwIfCancelled } from '../base/index.js';
+import { LongviewError, throwIfCancelled } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import type { Checkpoint } from './checkpoint/index.js';
 import { rotaryFrequencies } from './checkpoint/index.js';
@@ -22,6 +22,8 @@ export async function oracleLogits(
   options: OracleOptions = {},
 ): Promise<Float32Array> {
   const { config } = checkpoint;
+  if (config.family === 'rwkv7backbone')
+    throw new LongviewError('unsupported', 'The check of rwkv7backbone models is missing.');
   const { layers, width, heads, keyHeads, headSize, ffnWidth, vocabulary, normEpsilon } = config;
   const n = prompt.length;
   const frequencies = rotaryFrequencies(config);

@@ -1,6 +1,19 @@
 /** Door of `convert`. */
-export { checkCheckpoint, expectedTensors, openCheckpoint, rotaryFrequencies } from './checkpoint/index.js';
-export type { Checkpoint, CheckpointConfig, TokenizerFiles } from './checkpoint/index.js';
+export {
+  backboneFrequencies,
+  checkCheckpoint,
+  expectedTensors,
+  openCheckpoint,
+  rotaryFrequencies,
+} from './checkpoint/index.js';
+export type {
+  BackboneConfig,
+  BackboneKvm,
+  Checkpoint,
+  CheckpointConfig,
+  DecoderConfig,
+  TokenizerFiles,
+} from './checkpoint/index.js';
 export { convertModel, defaultKvmSettings } from './convert.js';
 export type { ConvertOptions, GraphRunner, ModelEntry } from './convert.js';
 export { oracleLogits } from './float-oracle.js';

@@ -2,7 +2,7 @@
  * Checkpoint → weights file: layers fused and put in the order that the forward graph wants, quantised row block by row
  * block. Rotary pairs become adjacent. Never holds more than one fused layer's scales and one block of rows.
  */
-import { throwIfCancelled } from '../base/index.js';
+import { LongviewError, throwIfCancelled } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import type { Quantisation } from '../engine/graph-contract.js';
 import type { Checkpoint } from './checkpoint/index.js';
@@ -39,6 +39,8 @@ export async function storeWeights(
   options: StoreOptions = {},
 ): Promise<StoredModel> {
   const { config } = checkpoint;
+  if (config.family === 'rwkv7backbone')
+    throw new LongviewError('unsupported', 'rwkv7backbone models cannot be converted yet.');
   const { layers, width, heads, keyHeads, headSize, ffnWidth, vocabulary } = config;
   const writer = new LinearWriter(checkpoint, file, headSize);
   const rotary: RowOrder = checkpoint.rotaryPairs === 'half' ? 'make pairs adjacent' : 'as is';

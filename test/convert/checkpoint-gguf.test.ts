@@ -162,6 +162,7 @@ suite('GGUF checkpoint', () => {
     const factors = Float32Array.from({ length: 8 }, (_, i) => 1 + i);
     const freqs = { name: 'rope_freqs.weight', shape: [8], type: 0, data: new Uint8Array(factors.buffer) };
     const checkpoint = await openCheckpoint(await write(ggufFile(metadata(), [...tensors(), freqs])));
+    assert.ok(checkpoint.config.family !== 'rwkv7backbone');
     assert.deepEqual(checkpoint.config.ropeScaling, { kind: 'factors', factors: [1, 2, 3, 4, 5, 6, 7, 8] });
     await checkpoint.close();
   });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LongviewError } from '../../src/base/index.js';
 import { checkCheckpoint, openCheckpoint, rotaryFrequencies } from '../../src/convert/checkpoint/index.js';
-import type { CheckpointConfig } from '../../src/convert/checkpoint/index.js';
+import type { DecoderConfig } from '../../src/convert/checkpoint/index.js';
 import { Bytes, halfBits } from './gguf-writer.js';
 
 const golden = (name: string) => fileURLToPath(new URL(`../../../test/fixtures/golden/hf/${name}`, import.meta.url));
@@ -108,7 +108,7 @@ suite('Hugging Face folder', () => {
   test('configs of the four golden models', async () => {
     // From their config.json; qwen3's head size is not width / heads, llama3_rope's frequencies are scaled.
     const common = { layers: 3, width: 64, heads: 4, keyHeads: 2, ffnWidth: 96, vocabulary: 256, contextLength: 4096 };
-    const expected: Record<string, Partial<CheckpointConfig>> = {
+    const expected: Record<string, Partial<DecoderConfig>> = {
       llama: { family: 'llama', headSize: 16, ropeTheta: 1e5, tiedHead: true, qkvBias: false, bosId: 1, eosIds: [2] },
       llama3_rope: {
         headSize: 16,
@@ -152,6 +152,7 @@ suite('Hugging Face folder', () => {
     );
     const checkpoint = await openCheckpoint(path);
     await checkpoint.close();
+    assert.ok(checkpoint.config.family !== 'rwkv7backbone');
     assert.equal(checkpoint.config.ropeTheta, 12345);
     assert.deepEqual(checkpoint.config.eosIds, [5, 7, 9]);
     assert.equal(checkpoint.config.tiedHead, true);
@@ -258,6 +259,7 @@ suite('Hugging Face folder', () => {
   test('scaled rotary frequencies', async () => {
     const checkpoint = await openCheckpoint(golden('llama3_rope'));
     await checkpoint.close();
+    assert.ok(checkpoint.config.family !== 'rwkv7backbone');
     const found = rotaryFrequencies(checkpoint.config);
     // theta^(-i/8). A wavelength under 64/4 tokens stays, one over 64/1 is stretched by 8, between them it is blended.
     const plain = Array.from({ length: 8 }, (_, i) => 500000 ** (-i / 8));

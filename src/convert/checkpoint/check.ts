@@ -1,7 +1,7 @@
 /** Holds a checkpoint's tensors against its config before any work is spent on it. Reads no tensor data. */
 import { LongviewError } from '../../base/index.js';
 import type { Checkpoint } from './checkpoint.js';
-import { expectedTensors } from './names.js';
+import { expectedTensors, unusedBackboneTensors } from './names.js';
 
 /**
  * Throws `bad-format` for the first tensor that is missing or has another shape than the config says, or that the
@@ -19,16 +19,19 @@ export function checkCheckpoint(checkpoint: Checkpoint): void {
       );
     }
   }
+  const { config } = checkpoint;
+  const unused = config.family === 'rwkv7backbone' ? unusedBackboneTensors(config) : undefined;
   for (const name of checkpoint.tensorNames) {
-    if (expected.has(name) || isDerived(name, checkpoint)) continue;
+    if (expected.has(name) || (unused ? unused.has(name) : isDerived(name, checkpoint))) continue;
     throw new LongviewError(
       'unsupported',
-      `${checkpoint.origin.path}: tensor ${name} has no place in a ${checkpoint.config.family} model.`,
+      `${checkpoint.origin.path}: tensor ${name} has no place in this ${config.family} model.`,
     );
   }
 }
 
-/** Tensors that repeat what the config says: a tied head stored all the same, rotary frequencies of old files. */
+/** Tensors that repeat what a decoder's config says: a tied head stored all the same, rotary frequencies of old files. */
 function isDerived(name: string, { config }: Checkpoint): boolean {
-  return (config.tiedHead && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
+  const tiedHead = config.family !== 'rwkv7backbone' && config.tiedHead;
+  return (tiedHead && name === 'lm_head.weight') || name.endsWith('.rotary_emb.inv_freq');
 }

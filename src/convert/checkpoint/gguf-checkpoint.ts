@@ -4,7 +4,7 @@
  */
 import { LongviewError } from '../../base/index.js';
 import type { ByteSource } from './byte-source.js';
-import type { Checkpoint, CheckpointConfig, Family, RopeScaling } from './checkpoint.js';
+import type { Checkpoint, DecoderConfig, RopeScaling } from './checkpoint.js';
 import { decodeBlocks } from './ggml-types.js';
 import { readGgufHeader } from './gguf-header.js';
 import type { GgufHeader } from './gguf-header.js';
@@ -46,7 +46,7 @@ export async function openGguf(source: ByteSource): Promise<Checkpoint> {
   });
 }
 
-async function readConfig(source: ByteSource, header: GgufHeader, metadata: MetadataReader): Promise<CheckpointConfig> {
+async function readConfig(source: ByteSource, header: GgufHeader, metadata: MetadataReader): Promise<DecoderConfig> {
   const architecture = metadata.text('general.architecture');
   if (architecture !== 'llama' && architecture !== 'qwen2' && architecture !== 'qwen3') {
     throw new LongviewError(
@@ -76,7 +76,7 @@ async function readConfig(source: ByteSource, header: GgufHeader, metadata: Meta
   const ropeScaling = await readFactors(source, header, headSize);
   const eos = ['eos', 'eot', 'eom'].map(name => metadata.optionalNumber(`tokenizer.ggml.${name}_token_id`));
   return validateConfig(source.name, {
-    family: architecture satisfies Family,
+    family: architecture,
     layers: metadata.number(key('block_count')),
     width,
     heads,

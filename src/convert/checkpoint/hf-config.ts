@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { LongviewError } from '../../base/index.js';
-import type { CheckpointConfig, Family, RopeScaling } from './checkpoint.js';
+import type { DecoderConfig, RopeScaling } from './checkpoint.js';
 import { validateConfig } from './config-limits.js';
 
 const optionalNumber = z.number().nullish();
@@ -60,16 +60,15 @@ export interface HfConfigInputs {
 }
 
 /** Throws `bad-format` or `unsupported`. */
-export function readHfConfig({ file, config, generation, hasHead }: HfConfigInputs): CheckpointConfig {
+export function readHfConfig({ file, config, generation, hasHead }: HfConfigInputs): DecoderConfig {
   const refuse = (reason: string) => new LongviewError('unsupported', `${file}: ${reason} is not supported.`);
   const type = config['model_type'];
   if (type !== 'llama' && type !== 'qwen2' && type !== 'qwen3') {
     throw new LongviewError(
       'unsupported',
-      `${file}: model_type ${JSON.stringify(type)} is not supported; llama, qwen2 and qwen3 are.`,
+      `${file}: model_type ${JSON.stringify(type)} is not supported; llama, qwen2, qwen3 and rwkv7backbone are.`,
     );
   }
-  const family: Family = type;
   const parsed = schema.safeParse(config);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -87,7 +86,7 @@ export function readHfConfig({ file, config, generation, hasHead }: HfConfigInpu
   if (partial !== 1) throw refuse(`partial_rotary_factor ${partial}`);
   const ropeScaling = readScaling(file, ropes);
   return validateConfig(file, {
-    family,
+    family: type,
     layers: c.num_hidden_layers,
     width: c.hidden_size,
     heads: c.num_attention_heads,
@@ -99,21 +98,27 @@ export function readHfConfig({ file, config, generation, hasHead }: HfConfigInpu
     ...(ropeScaling && { ropeScaling }),
     normEpsilon: c.rms_norm_eps ?? 1e-6,
     tiedHead: c.tie_word_embeddings ?? !hasHead,
-    qkvBias: family === 'qwen2',
-    qkNorm: family === 'qwen3',
+    qkvBias: type === 'qwen2',
+    qkNorm: type === 'qwen3',
     contextLength: c.max_position_embeddings,
-    bosId: ids(c.bos_token_id)[0],
-    eosIds: [...new Set([...ids(c.eos_token_id), ...generationIds(generation)])],
+    ...endOfText(config, generation),
   });
 }
 
-function generationIds(generation: Record<string, unknown> | undefined): readonly number[] {
-  const parsed = tokenIds.safeParse(generation?.['eos_token_id']);
-  return parsed.success ? ids(parsed.data) : [];
+/** Ids that begin and end a text, from `config.json` and `generation_config.json`. */
+export function endOfText(
+  config: Record<string, unknown>,
+  generation: Record<string, unknown> | undefined,
+): { readonly bosId?: number; readonly eosIds: readonly number[] } {
+  const [bosId] = ids(config['bos_token_id']);
+  const eosIds = [...new Set([...ids(config['eos_token_id']), ...ids(generation?.['eos_token_id'])])];
+  return { ...(bosId !== undefined && { bosId }), eosIds };
 }
 
-function ids(value: number | number[] | null | undefined): readonly number[] {
-  return value == null ? [] : typeof value === 'number' ? [value] : value;
+function ids(value: unknown): readonly number[] {
+  const parsed = tokenIds.safeParse(value);
+  if (!parsed.success || parsed.data == null) return [];
+  return typeof parsed.data === 'number' ? [parsed.data] : parsed.data;
 }
 
 function readScaling(file: string, ropes: z.infer<typeof rope>): RopeScaling | undefined {

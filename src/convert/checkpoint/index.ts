@@ -1,7 +1,13 @@
 /** Checkpoint readers: GGUF and safetensors behind one interface. Re-exported by the door of `convert`. */
 export type {
+  BackboneConfig,
+  BackboneKvm,
+  BackboneMixer,
+  BackboneRotary,
   Checkpoint,
   CheckpointConfig,
+  DecoderConfig,
+  DecoderFamily,
   Family,
   Origin,
   QuantisedBlocks,
@@ -13,4 +19,4 @@ export type {
 export { checkCheckpoint } from './check.js';
 export { expectedTensors } from './names.js';
 export { openCheckpoint } from './open.js';
-export { rotaryFrequencies } from './rotary.js';
+export { backboneFrequencies, rotaryFrequencies } from './rotary.js';

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { LongviewError } from '../../base/index.js';
 import { ByteSource, readJsonObject } from './byte-source.js';
 import type { Checkpoint, TokenizerFiles } from './checkpoint.js';
+import { readBackboneConfig } from './backbone-config.js';
 import { readHfConfig } from './hf-config.js';
 import { readSafetensorsHeader } from './safetensors-header.js';
 import { StoredCheckpoint } from './stored-checkpoint.js';
@@ -41,14 +42,14 @@ export async function openHfFolder(folder: string, only?: string): Promise<Check
         throw new LongviewError('bad-format', `${file}: tensor ${name} is missing, though the index says it is there.`);
       }
     }
+    const file = join(basename(folder), 'config.json');
+    const isBackbone = config['model_type'] === 'rwkv7backbone';
+    const inputs = { file, config, ...(generation && { generation }) };
     return new StoredCheckpoint({
-      config: readHfConfig({
-        file: join(basename(folder), 'config.json'),
-        config,
-        ...(generation && { generation }),
-        hasHead: tensors.has('lm_head.weight') || unreadable.has('lm_head.weight'),
-      }),
-      rotaryPairs: 'half',
+      config: isBackbone
+        ? readBackboneConfig({ ...inputs, rowsOf: name => tensors.get(name)?.shape[0] })
+        : readHfConfig({ ...inputs, hasHead: tensors.has('lm_head.weight') || unreadable.has('lm_head.weight') }),
+      rotaryPairs: isBackbone ? 'adjacent' : 'half',
       origin: { kind: 'safetensors', path: folder, files: files.map(file => join(folder, file)) },
       sources,
       tensors,
