@@ -5,7 +5,7 @@
 import { LongviewError, codeOf, throwIfCancelled, type ProgressListener } from '../base/index.js';
 import type { Engine, GenerateResult } from '../engine/index.js';
 import { questionTerms, termsOf, type Coverage, type RecalledSpan, type WorkspaceMemory } from '../memory/index.js';
-import { checkCitations, placeOf, type Citation } from './citations.js';
+import { checkCitations, isWithin, placeOf, type Citation, type Place } from './citations.js';
 import { coverageLine } from './coverage.js';
 import { completed, withoutLoops } from './loops.js';
 import { PROMPT_LIMITS, promptOf, styleFor } from './prompt.js';
@@ -18,6 +18,8 @@ export interface AskRequest {
   readonly maxTokens?: number;
   /** Answer from what is in the memory, without looking for changes first. */
   readonly now?: boolean;
+  /** Lines of an editor that the question is about: the first passage, whatever is recalled. */
+  readonly selection?: Place & { readonly text: string };
   /** Places recalled; default 6. */
   readonly places?: number;
   /** Tokens of the prompt at most; default by the model's size. */
@@ -82,7 +84,8 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
   options.onRecalled?.(spans);
 
   const writing = performance.now() - start;
-  const written = spans.length > 0 ? await write(request, question, spans, options) : undefined;
+  const passages = withSelection(spans, request.selection);
+  const written = passages.length > 0 ? await write(request, question, passages, options) : undefined;
   const coverage = memory.coverage();
   const answer = [written?.text ?? nothingFound(coverage), coverageLine(coverage)].join('\n\n');
   const totalMs = performance.now() - start;
@@ -148,17 +151,23 @@ async function write(
   });
   if (result.stopReason === 'cancelled') throw new LongviewError('cancelled', 'Cancelled.');
   const whole = result.stopReason === 'length' ? completed(result.text) : result.text;
-  const { text, citations } = await checkCitations(withoutLoops(whole).trim(), places, memory);
+  const { text, citations } = await checkCitations(withoutLoops(whole).trim(), places, memory, request.selection);
   const parts = [text === '' ? 'The model wrote nothing.' : text];
   if (!citations.some(citation => citation.ok)) {
     const nearest = (places.length > 0 ? places : spans).slice(0, 3).map(place => `\`${placeOf(place)}\``);
     parts.push(`The answer names no place that holds. Places recalled: ${nearest.join(', ')}`);
   }
-  if (!namesTheQuestion(question, spans)) {
+  if (!request.selection && !namesTheQuestion(question, spans)) {
     parts.push('No word of the question stands in the places recalled, so they may not answer it.');
   }
   const { promptTokens, writtenTokens, firstTokenMs } = result;
   return { text: parts.join('\n\n'), citations, untilFirstMs: prepared + firstTokenMs, promptTokens, writtenTokens };
+}
+
+/** The selection before all that was recalled, which need not say it again. */
+function withSelection(spans: readonly RecalledSpan[], selection: AskRequest['selection']): readonly RecalledSpan[] {
+  if (!selection) return spans;
+  return [{ ...selection, score: spans[0]?.score ?? 0 }, ...spans.filter(span => !isWithin(span, selection))];
 }
 
 /** Ids of the states to attend to. */

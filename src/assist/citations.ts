@@ -80,8 +80,13 @@ export function referencesIn(text: string, places: readonly Place[], isFile: (pa
   return found.filter((one, at) => !found.slice(0, at).some(other => one.from < other.to && one.from !== other.from));
 }
 
-/** Finds and checks every reference of a text. */
-export async function checkCitations(text: string, places: readonly Place[], memory: Files): Promise<CheckedText> {
+/** Finds and checks every reference of a text. What lies within `shown`, lines that the user selected, holds. */
+export async function checkCitations(
+  text: string,
+  places: readonly Place[],
+  memory: Files,
+  shown?: Place,
+): Promise<CheckedText> {
   const known = new Set(memory.files().map(file => file.path));
   const references = referencesIn(text, places, path => known.has(path));
   const checked = new Map<string, Citation>();
@@ -90,7 +95,7 @@ export async function checkCitations(text: string, places: readonly Place[], mem
   for (const [index, reference] of references.entries()) {
     const path = fullPath(reference.path, places, known);
     const key = placeOf({ ...reference, path });
-    const citation = checked.get(key) ?? (await check({ ...reference, path }, memory, known));
+    const citation = checked.get(key) ?? (await check({ ...reference, path }, memory, known, shown));
     checked.set(key, citation);
     const isList = index > 0 && references[index - 1]!.from === reference.from;
     out += isList ? ', ' : text.slice(at, reference.from);
@@ -105,8 +110,23 @@ export function placeOf({ path, startLine, endLine }: Place): string {
   return startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
 }
 
-async function check(place: Place, memory: Files, known: ReadonlySet<string>): Promise<Citation> {
+export function isWithin(inner: Place, outer: Place): boolean {
+  return (
+    inner.path === outer.path &&
+    inner.startLine >= outer.startLine &&
+    inner.endLine <= outer.endLine &&
+    inner.startLine <= inner.endLine
+  );
+}
+
+async function check(
+  place: Place,
+  memory: Files,
+  known: ReadonlySet<string>,
+  shown: Place | undefined,
+): Promise<Citation> {
   const { path, startLine, endLine } = place;
+  if (shown && isWithin(place, shown)) return { path, startLine, endLine, ok: true };
   const failed = (why: string): Citation => ({ path, startLine, endLine, ok: false, why });
   if (isOutside(path) && !known.has(path)) return failed('outside the folder');
   if (!known.has(path)) return failed('no such file');

@@ -9,6 +9,8 @@ export interface Progress {
   readonly unit: 'bytes' | 'tokens' | 'files' | 'steps';
   /** What is being worked on now, e.g. a path. */
   readonly item?: string;
+  /** Where the work goes through files but counts in another unit. */
+  readonly files?: { readonly done: number; readonly total: number };
 }
 
 export type ProgressListener = (progress: Progress) => void;

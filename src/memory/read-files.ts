@@ -162,13 +162,14 @@ class TokenProgress {
     this.report(
       sizes.reduce((sum, size) => sum + size, 0),
       0,
+      0,
       undefined,
     );
   }
 
   within(at: number, tokens: number, item: string): void {
     const ofFile = this.sizes[at]! / this.bytesPerToken();
-    this.report(this.bytesAfter[at]!, tokens, item, Math.max(0, ofFile - tokens));
+    this.report(this.bytesAfter[at]!, tokens, at, item, Math.max(0, ofFile - tokens));
   }
 
   after(at: number, tokens: number, item: string): void {
@@ -176,13 +177,20 @@ class TokenProgress {
       this.tokens += tokens;
       this.bytes += this.sizes[at]!;
     }
-    this.report(this.bytesAfter[at]!, 0, item);
+    this.report(this.bytesAfter[at]!, 0, at + 1, item);
   }
 
-  private report(bytesLeft: number, tokensOfFile: number, item: string | undefined, leftOfFile = 0): void {
+  private report(
+    bytesLeft: number,
+    tokensOfFile: number,
+    filesDone: number,
+    item: string | undefined,
+    leftOfFile = 0,
+  ): void {
     const done = this.tokens + tokensOfFile;
     const total = Math.ceil(done + leftOfFile + bytesLeft / this.bytesPerToken());
-    this.listener?.({ task: 'Reading', done, total, unit: 'tokens', item });
+    const files = { done: filesDone, total: this.sizes.length };
+    this.listener?.({ task: 'Reading', done, total, unit: 'tokens', item, files });
   }
 
   private bytesPerToken(): number {

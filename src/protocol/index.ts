@@ -31,6 +31,7 @@ export type {
   RecallReply,
   RecalledEvent,
   RecalledPlace,
+  Selection,
   SentenceEvent,
   ServerOptions,
   StatusReply,
@@ -41,4 +42,17 @@ export type {
   TextEvent,
   WorkParams,
 } from './messages.js';
+export type {
+  AskState,
+  AskStrings,
+  Block,
+  ExchangePhase,
+  ExchangeView,
+  FolderView,
+  FromAskView,
+  Inline,
+  ModelView,
+  Remedy,
+  ToAskView,
+} from './panel.js';
 export type { Method, ParamsOf, ReplyOf, RequestTypes } from './requests.js';

@@ -69,6 +69,13 @@ export interface AskParams extends WorkParams {
   /** Answers from what is read already. */
   readonly now?: boolean;
   readonly maxTokens?: number;
+  /** Lines of an editor that the question is about. */
+  readonly selection?: Selection;
+}
+
+/** Lines as the editor shows them, saved or not. */
+export interface Selection extends Place {
+  readonly text: string;
 }
 
 export interface ForgetParams extends WorkParams {
@@ -133,9 +140,11 @@ export interface ReadReply {
   readonly readMs: number;
 }
 
-/** `longview/files`: one row for each file of the ledger, by path. */
+/** `longview/files`: one row for each file of the ledger, by path; answered whatever else runs, without a look at the disk. */
 export interface FilesReply {
   readonly files: readonly FileRow[];
+  /** The figures of the same moment. */
+  readonly status: StatusReply;
 }
 
 export type FileState = 'waiting' | 'reading' | 'read' | 'stale' | 'coarse' | 'skipped';
@@ -284,6 +293,8 @@ export interface ProgressEvent {
   readonly total?: number;
   readonly unit: 'bytes' | 'tokens' | 'files' | 'steps';
   readonly item?: string;
+  /** Of work that counts in another unit and goes through files. */
+  readonly files?: { readonly done: number; readonly total: number };
 }
 
 export interface RecalledEvent {

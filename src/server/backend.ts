@@ -3,7 +3,15 @@
  * The real one is `openBackend` (live-backend.ts); tests of the wire put their own in its place.
  */
 import type { Disposable, ProgressListener } from '../base/index.js';
-import type { AskReply, ModelReply, ReadReply, RecalledPlace, StatusReply } from '../protocol/index.js';
+import type {
+  AskReply,
+  FilesReply,
+  ModelReply,
+  ReadReply,
+  RecalledPlace,
+  Selection,
+  StatusReply,
+} from '../protocol/index.js';
 
 export interface Work {
   readonly signal: AbortSignal;
@@ -14,6 +22,7 @@ export interface Question {
   readonly question: string;
   readonly now: boolean;
   readonly maxTokens?: number;
+  readonly selection?: Selection;
 }
 
 export interface AskListeners {
@@ -24,6 +33,8 @@ export interface AskListeners {
 /** `root` is the absolute path of a workspace folder, here and below. */
 export interface MemoryBackend {
   status(root: string, work: Work): Promise<StatusReply>;
+  /** What the ledger knows now: looks at no file. */
+  files(root: string): Promise<FilesReply>;
   read(root: string, work: Work): Promise<ReadReply>;
   /** Everything of the folder when `path` is missing. */
   forget(root: string, path: string | undefined, work: Work): Promise<void>;

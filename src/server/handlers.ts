@@ -20,15 +20,16 @@ export function registerHandlers(connection: Connection, backend: () => Backend)
     }),
   );
   requests.long(method.ask, 'ask', 'user', (params, work) => {
-    const { id, question, now = false, maxTokens } = params;
+    const { id, question, now = false, maxTokens, selection } = params;
     const onRecalled = (recalled: RecalledEvent['recalled']): void =>
       void connection.sendNotification(event.recalled, { id, recalled } satisfies RecalledEvent);
     const onText = (text: string): void =>
       void connection.sendNotification(event.text, { id, text } satisfies TextEvent);
-    return backend().ask(rootOf(params), { question, now, maxTokens }, { ...work, onRecalled, onText });
+    return backend().ask(rootOf(params), { question, now, maxTokens, selection }, { ...work, onRecalled, onText });
   });
   requests.long(method.read, 'read', 'background', (params, work) => backend().read(rootOf(params), work));
   requests.long(method.status, 'status', 'user', (params, work) => backend().status(rootOf(params), work));
+  requests.quick(method.files, params => backend().files(rootOf(params)));
   requests.long(method.forget, 'forget', 'user', async (params, work) => {
     await backend().forget(rootOf(params), params.path, work);
     return null;

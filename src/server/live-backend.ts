@@ -23,6 +23,10 @@ function memoryBackend(house: LiveHouse): MemoryBackend {
       await memory.scan({ signal, onProgress });
       return memory.status();
     },
+    files: async root => {
+      const memory = await house.memory(root);
+      return { files: memory.files(), status: memory.status() };
+    },
     read: async (root, { signal, onProgress }) => (await house.memory(root)).refresh({ signal, onProgress }),
     forget: async (root, path, { signal, onProgress }) => {
       const memory = await house.memory(root);

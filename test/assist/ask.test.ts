@@ -226,6 +226,36 @@ suite('ask', () => {
     assert.match((await ask({ memory, engine, question })).answer, /^In `src\/retry\.py:1`\./);
   });
 
+  test('a selection is the first passage, as the editor shows it, and may be cited by its lines', async () => {
+    await memory.refresh();
+    engine.answer = 'See src/retry.py:3, src/retry.py:9 and [1].';
+    const selection = {
+      path: 'src/retry.py',
+      startLine: 2,
+      endLine: 5,
+      text: '    unsaved = True\n    wait(3)\n\n    go()',
+    };
+    const result = await ask({ memory, engine, question: 'What does this do?', selection });
+    assert.match(engine.prompts[0]!.messages.at(-1)!.content, /\[1\] src\/retry\.py:2-5\n2:     unsaved = True\n/);
+    assert.equal(
+      result.answer.split('\n\n')[0],
+      'See `src/retry.py:3`, ~~src/retry.py:9~~ (the file has 4 lines) and `src/retry.py:2-5`.',
+      'the file on disk has four lines, the editor five or more',
+    );
+    assert.ok(
+      result.recalled.every(place => place.startLine !== 2),
+      'it was not recalled',
+    );
+  });
+
+  test('a selection is answered from where nothing is read', async () => {
+    engine.answer = 'In [1].';
+    const selection = { path: 'new.py', startLine: 1, endLine: 1, text: 'x = 1' };
+    const result = await ask({ memory, engine, question: 'What is x?', selection, now: true });
+    assert.match(result.answer, /^In `new\.py:1`\./);
+    assert.deepEqual(result.recalled, []);
+  });
+
   test('an empty question is a usage error; a cancelled one stops', async () => {
     const code = (expected: string) => (error: unknown) => (error as LongviewError).code === expected;
     await assert.rejects(ask({ memory, engine, question: '  ' }), code('usage'));

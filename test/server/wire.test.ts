@@ -33,6 +33,7 @@ function backendWith(parts: Partial<Backend>): Backend {
   const missing = (): Promise<never> => Promise.reject(new LongviewError('internal', 'not in this test'));
   return {
     status: missing,
+    files: missing,
     read: missing,
     ask: missing,
     forget: missing,
@@ -82,7 +83,7 @@ suite('server wire', () => {
     assert.deepEqual(answer, reply);
     assert.deepEqual(heard, [
       root,
-      { question: 'Where?', now: false, maxTokens: 9 },
+      { question: 'Where?', now: false, maxTokens: 9, selection: undefined },
       { id: '7', recalled: reply.recalled },
       { id: '7', text: 'In ' },
       { id: '7', text: 'a.ts.' },
