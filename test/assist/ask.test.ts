@@ -236,7 +236,7 @@ suite('ask', () => {
       text: '    unsaved = True\n    wait(3)\n\n    go()',
     };
     const result = await ask({ memory, engine, question: 'What does this do?', selection });
-    assert.match(engine.prompts[0]!.messages.at(-1)!.content, /\[1\] src\/retry\.py:2-5\n2:     unsaved = True\n/);
+    assert.match(engine.prompts[0]!.messages.at(-1)!.content, /\[1\] src\/retry\.py:2-5\n2: {5}unsaved = True\n/);
     assert.equal(
       result.answer.split('\n\n')[0],
       'See `src/retry.py:3`, ~~src/retry.py:9~~ (the file has 4 lines) and `src/retry.py:2-5`.',
