@@ -1,32 +1,19 @@
 /** The authors' checkpoints: configs of the golden models, published tensor names, what is refused and by which key. */
 import assert from 'node:assert/strict';
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { LongviewError } from '../../src/base/index.js';
 import { backboneFrequencies, checkCheckpoint, openCheckpoint } from '../../src/convert/checkpoint/index.js';
 import type { BackboneConfig, BackboneKvm } from '../../src/convert/checkpoint/index.js';
-
-const golden = (name: string) => fileURLToPath(new URL(`../../../test/fixtures/golden/${name}`, import.meta.url));
-const main = ['fixed', 'power_law', 'saturating', 'hybrid_swa', 'hybrid_rwkv7'];
-const extra = ['no_append_gate', 'no_merge_gate', 'no_head_temps', 'no_sink_cap64', 'fixed16'];
+import { extraCases, golden, goldenFolder, mainCases } from './golden-folder.js';
 
 suite('checkpoint of the authors’ backbone', () => {
   let folder: string;
-  let next = 0;
   suiteSetup(async () => (folder = await mkdtemp(join(tmpdir(), 'longview-backbone-'))));
   suiteTeardown(() => rm(folder, { recursive: true, force: true }));
 
-  /** A folder with the config of a golden case, changed (undefined: without the key), and the weights of another. */
-  async function folderWith(name: string, change: object = {}, weights = 'fixed'): Promise<string> {
-    const path = join(folder, `case-${next++}`);
-    await mkdir(path);
-    const config = JSON.parse(await readFile(join(golden(name), 'config.json'), 'utf8')) as object;
-    await writeFile(join(path, 'config.json'), JSON.stringify({ ...config, ...change }));
-    await cp(join(golden(weights), 'weights.safetensors'), join(path, 'model.safetensors'));
-    return path;
-  }
+  const folderWith = (name: string, change?: object, weights?: string) => goldenFolder(folder, name, change, weights);
 
   async function opened(path: string): Promise<BackboneConfig> {
     const checkpoint = await openCheckpoint(path);
@@ -128,10 +115,9 @@ suite('checkpoint of the authors’ backbone', () => {
     },
   };
 
-  for (const name of [...main, ...extra.map(each => `extra/${each}`)]) {
+  for (const name of [...mainCases, ...extraCases]) {
     test(`${name}: its config, and every tensor has its place`, async () => {
-      // The extra cases use the weights of `fixed`: temperatures and W_g of switched-off parts are left over there.
-      const path = name.startsWith('extra/') ? await folderWith(name) : join(golden(name), 'weights.safetensors');
+      const path = mainCases.includes(name) ? join(golden(name), 'weights.safetensors') : await folderWith(name);
       assert.deepEqual(await opened(path), expected[name]);
     });
   }
@@ -191,7 +177,7 @@ suite('checkpoint of the authors’ backbone', () => {
       const error = await refusal(await folderWith('fixed', change));
       assert.equal(error.code, 'unsupported');
       assert.match(error.message, reason);
-      assert.match(error.message, /^case-\d+[\\/]config\.json: /);
+      assert.match(error.message, /^case-\w+[\\/]config\.json: /);
     });
   }
 
@@ -242,11 +228,15 @@ suite('checkpoint of the authors’ backbone', () => {
     assert.match(fewer.message, /tensor transformer\.h\.3\.\S+ has no place in this rwkv7backbone model/);
     // A sliding-window layer has no state, so the temperatures and LN_s of a KVM layer are something else's.
     const other = await refusal(
-      await folderWith('hybrid_swa', {
-        kvm_use_head_temps: 0,
-        kvm_use_merge_gate_keys: 0,
-        kvm_use_merge_gate_values: 0,
-      }),
+      await folderWith(
+        'hybrid_swa',
+        {
+          kvm_use_head_temps: 0,
+          kvm_use_merge_gate_keys: 0,
+          kvm_use_merge_gate_values: 0,
+        },
+        'fixed',
+      ),
     );
     assert.match(other.message, /tensor transformer\.h\.[02]\.attn\.\S+ has no place/);
   });
