@@ -50,6 +50,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Called with tokens done so far. */
   readonly onProgress?: (tokens: number) => void;
+  /** Awaited before each chunk of reading and each gist of composing: what is more urgent goes first. */
+  readonly giveWay?: () => Promise<void>;
 }
 
 /** How the state grows: slots after T tokens. Never shrinks, never over what has left the window. */

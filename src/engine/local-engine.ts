@@ -84,6 +84,7 @@ class LocalEngine implements Engine {
     const compressor = new Compressor(this.loaded.folder, target, options.incoming);
     let done = 0;
     for await (const gist of gists) {
+      await options.giveWay?.();
       throwIfCancelled(options.signal);
       this.checkShape(gist, 'A gist');
       if (gist.slots > 0) await compressor.add(unpackSlots(gist));

@@ -79,6 +79,7 @@ export async function readText(
     request.tokensPerRecallSlot,
   );
   for (let first = 0; first < ids.length;) {
+    await options.giveWay?.();
     throwIfCancelled(options.signal);
     const count = Math.min(session.room, ids.length - first);
     const pass = await session.pass(ids.slice(first, first + count), { logitRows: [] });

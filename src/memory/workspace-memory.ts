@@ -56,7 +56,12 @@ export interface WorkOptions {
 export interface WorkspaceMemory extends Disposable {
   /** Absolute path of the folder. */
   readonly root: string;
-  /** Walks the folder and brings the ledger up to date without reading anything into memory. */
+  /** Whether `refresh` runs. Recall, states and the ledger can be used beside it. */
+  readonly isReading: boolean;
+  /**
+   * Walks the folder and brings the ledger up to date without reading anything into memory; beside a refresh it waits for
+   * that one's walk.
+   */
   scan(options?: WorkOptions): Promise<Coverage>;
   /** Scans, reads what is new or changed, drops what is gone, composes the workspace state. Safe to cancel: what was read stays. `first`: paths to read before all others, e.g. open files. */
   refresh(options?: WorkOptions & { readonly first?: readonly string[] }): Promise<ReadReport>;

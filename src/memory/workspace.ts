@@ -54,6 +54,8 @@ export class Workspace implements WorkspaceMemory {
   private readonly closing = new AbortController();
   private last: Promise<unknown> = Promise.resolve();
   private reading: string | undefined;
+  /** Of the refresh that runs or waits for its turn: settled when its scan is done. */
+  private refreshScan: Promise<void> | undefined;
   private forgot = false;
 
   /** Use `openWorkspaceMemory`. */
@@ -64,7 +66,16 @@ export class Workspace implements WorkspaceMemory {
     this.state = new StateKeeper(parts.store, parts.settings, parts.log);
   }
 
-  scan(options: WorkOptions = {}): Promise<Coverage> {
+  get isReading(): boolean {
+    return this.refreshScan !== undefined;
+  }
+
+  async scan(options: WorkOptions = {}): Promise<Coverage> {
+    if (this.refreshScan) {
+      // What reads keeps the ledger up to date itself.
+      await this.refreshScan;
+      return this.coverage();
+    }
     return this.alone(options, async work => {
       // Another process that reads keeps the ledger up to date itself.
       const lease = await this.store.tryBecomeReader();
@@ -79,16 +90,17 @@ export class Workspace implements WorkspaceMemory {
   }
 
   refresh(options: WorkOptions & { readonly first?: readonly string[] } = {}): Promise<ReadReport> {
-    return this.alone(options, async work => {
+    let onScanned = (): void => undefined;
+    const scanned = new Promise<void>(resolve => (onScanned = resolve));
+    this.refreshScan = scanned;
+    const run = this.alone(options, async work => {
       const start = performance.now();
       const counts: ReadCounts & { gone: number } = { read: 0, failed: 0, tokens: 0, gone: 0 };
       for (;;) {
-        const lease = await this.becomeReader(work);
+        const lease = await this.becomeReader({ ...work, onScanned });
         try {
-          await this.readAll(
-            { ...work, first: options.first, signal: AbortSignal.any([work.signal, lease.lost]) },
-            counts,
-          );
+          const signal = AbortSignal.any([work.signal, lease.lost]);
+          await this.readAll({ ...work, first: options.first, signal, onScanned }, counts);
           break;
         } catch (error) {
           // After a long sleep of the machine another process may have taken over: wait for it and look again.
@@ -104,6 +116,10 @@ export class Workspace implements WorkspaceMemory {
         tokensRead: counts.tokens,
         readMs: performance.now() - start,
       };
+    });
+    return run.finally(() => {
+      onScanned();
+      if (this.refreshScan === scanned) this.refreshScan = undefined;
     });
   }
 
@@ -247,10 +263,15 @@ export class Workspace implements WorkspaceMemory {
     return run;
   }
 
-  private async becomeReader({ signal, onProgress }: WorkOptions & { signal: AbortSignal }): Promise<ReaderLease> {
+  private async becomeReader({
+    signal,
+    onProgress,
+    onScanned,
+  }: WorkOptions & { signal: AbortSignal; onScanned: () => void }): Promise<ReaderLease> {
     for (;;) {
       const lease = await this.store.tryBecomeReader();
       if (!('heldBy' in lease)) return lease;
+      onScanned(); // Who reads keeps the ledger up to date.
       onProgress?.({ task: 'Another Longview is reading this folder', done: 0, unit: 'files' });
       await sleep(this.parts.leaseRetry, undefined, { signal }).catch(() => undefined);
       throwIfCancelled(signal);
@@ -258,13 +279,14 @@ export class Workspace implements WorkspaceMemory {
   }
 
   private async readAll(
-    work: WorkOptions & { signal: AbortSignal; first: readonly string[] | undefined },
+    work: WorkOptions & { signal: AbortSignal; first: readonly string[] | undefined; onScanned: () => void },
     counts: ReadCounts & { gone: number },
   ): Promise<void> {
     const { files, settings, log } = this.parts;
     const engine = (): Promise<Engine> => this.parts.engine.get();
     const { waiting, gone } = await scanLedger({ ...work, store: this.store, files });
     counts.gone += gone;
+    work.onScanned();
     const model = this.parts.model ?? (await engine()).model.fingerprint;
     await this.setAside([
       ...this.readRows().filter(row => row.memoryKey !== memoryKeyOf(row.path, row.contentHash, model, settings)),

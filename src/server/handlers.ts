@@ -31,6 +31,8 @@ export function registerHandlers(connection: Connection, backend: () => Backend)
   requests.long(method.status, 'status', 'user', (params, work) => backend().status(rootOf(params), work));
   requests.quick(method.files, params => backend().files(rootOf(params)));
   requests.long(method.forget, 'forget', 'user', async (params, work) => {
+    // Reading could bring back what is being forgotten; who asked for it asks again.
+    queue.interruptBackground();
     await backend().forget(rootOf(params), params.path, work);
     return null;
   });

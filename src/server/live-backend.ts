@@ -39,8 +39,10 @@ function askBackend(house: LiveHouse): AskBackend {
   return {
     ask: async (root, question, { signal, onProgress, onRecalled, onText }) => {
       const memory = await house.memory(root);
+      // Reading goes on beside the question; the coverage in the answer says how far it is.
+      const now = question.now || memory.isReading;
       return ask(
-        { memory, engine: await house.engine(), ...question },
+        { memory, engine: await house.engine(), ...question, now },
         {
           signal,
           onProgress,

@@ -37,7 +37,7 @@ export class Requests {
   ): void {
     this.quick(method, (params, signal) => {
       const onProgress = progressSender(this.connection, params.id);
-      return this.queue.run(name, priority, signal, () => run(params, { signal, onProgress }));
+      return this.queue.run(name, priority, signal, own => run(params, { signal: own, onProgress }));
     });
   }
 

@@ -37,7 +37,7 @@ suite('engine process', function () {
 
     test('running and waiting calls fail; the next call works, in a later generation', async () => {
       const [reading, begun] = begin(engine);
-      const waiting = engine.countTokens('a');
+      const waiting = readOf(engine);
       const failures = Promise.all([
         assert.rejects(reading, { code: 'engine-crashed', message: /SIGKILL/ }),
         assert.rejects(waiting, { code: 'engine-crashed' }),

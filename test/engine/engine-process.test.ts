@@ -147,6 +147,21 @@ suite('engine process', function () {
     assert.deepEqual(await behind, await readOf(here));
   });
 
+  test('a question is answered while a text is read, and the reading comes out as if nothing had happened', async () => {
+    const { gist } = await readOf(here);
+    const order: string[] = [];
+    const reading = readOf(there, long).then(value => {
+      order.push('read');
+      return value;
+    });
+    await there.putState('beside', gist, 4);
+    order.push('state');
+    await there.generate({ messages, maxTokens: 5, states: ['beside'] });
+    order.push('answer');
+    assert.deepEqual(await reading, await readOf(here, long));
+    assert.deepEqual(order, ['state', 'answer', 'read']);
+  });
+
   test('a call that waits is cancelled too; one cancelled before is never sent', async () => {
     const controller = new AbortController();
     const first = readOf(there, long);

@@ -200,6 +200,30 @@ suite('workspace memory', () => {
     assert.equal(memory.coverage().read, 3);
   });
 
+  test('while it reads, what is read already can be looked at and recalled', async () => {
+    const memory = await folder.memory(engine);
+    let goOn = (): void => undefined;
+    let onSecond = (): void => undefined;
+    const second = new Promise<void>(resolve => (onSecond = resolve));
+    engine.beforeRead = async () => {
+      if (engine.reads.length !== 1) return;
+      onSecond();
+      await new Promise<void>(resolve => (goOn = resolve));
+    };
+    assert.equal(memory.isReading, false);
+    const reading = memory.refresh();
+    assert.equal(memory.isReading, true);
+    await second;
+    const coverage = await memory.scan();
+    assert.deepEqual([coverage.total, coverage.read, coverage.waiting], [3, 1, 2]);
+    const [first] = engine.reads;
+    const spans = await memory.recall('What is here?', { limit: 5 });
+    assert.deepEqual([...new Set(spans.map(span => span.path))], [first]);
+    goOn();
+    assert.equal((await reading).filesRead, 3);
+    assert.equal(memory.isReading, false);
+  });
+
   test('a file that makes the engine fail twice is skipped with the reason, and left alone until it changes', async () => {
     const memory = await folder.memory(engine);
     let failures = 0;

@@ -1,5 +1,6 @@
-/** The queue of the server: one at a time, the user first, cancelled work never starts. */
+/** The queue of the server: two lanes, one at a time in each, cancelled work never starts. */
 import assert from 'node:assert/strict';
+import { LongviewError } from '../../src/base/index.js';
 import { WorkQueue, type Priority } from '../../src/server/queue.js';
 
 suite('work queue', () => {
@@ -29,19 +30,43 @@ suite('work queue', () => {
     };
   }
 
-  test('one at a time; a user task overtakes waiting background tasks, not the running one', async () => {
+  test('one at a time in each lane; the user’s work starts beside background work', async () => {
     const { queue, order, add, finish } = bench();
-    const results = [add('read a', 'background'), add('read b', 'background'), add('ask', 'user')];
-    assert.equal(queue.current, 'read a');
-    assert.equal(queue.waiting, 2);
-    await finish('read a');
+    const results = [add('read a', 'background'), add('read b', 'background'), add('ask', 'user'), add('sum', 'user')];
+    assert.deepEqual(order, ['read a', 'ask']);
     assert.equal(queue.current, 'ask');
+    assert.equal(queue.waiting, 2);
     await finish('ask');
+    await finish('read a');
+    assert.deepEqual(order, ['read a', 'ask', 'sum', 'read b']);
+    await finish('sum');
+    assert.equal(queue.current, 'read b');
     await finish('read b');
-    assert.deepEqual(await Promise.all(results), ['read a', 'read b', 'ask']);
-    assert.deepEqual(order, ['read a', 'ask', 'read b']);
+    assert.deepEqual(await Promise.all(results), ['read a', 'read b', 'ask', 'sum']);
     assert.equal(queue.current, undefined);
     assert.equal(queue.waiting, 0);
+  });
+
+  test('interrupting the background aborts what runs and what waits there, nothing else', async () => {
+    const queue = new WorkQueue();
+    const { signal } = new AbortController();
+    const untilAborted = (own: AbortSignal): Promise<never> =>
+      new Promise((_, reject) =>
+        own.addEventListener('abort', () => reject(new LongviewError('cancelled', 'Cancelled.'))),
+      );
+    const reading = queue.run('read', 'background', signal, untilAborted);
+    const waiting = queue.run('more', 'background', signal, untilAborted);
+    let asked = false;
+    const asking = queue.run('ask', 'user', signal, async own => {
+      await new Promise(done => setImmediate(done));
+      asked = !own.aborted;
+    });
+    queue.interruptBackground();
+    await assert.rejects(reading, { code: 'cancelled' });
+    await assert.rejects(waiting, { code: 'cancelled' });
+    await asking;
+    assert(asked);
+    assert.equal(await queue.run('read again', 'background', signal, () => Promise.resolve(1)), 1);
   });
 
   test('cancelled while waiting: rejects at once and never starts', async () => {

@@ -1,21 +1,30 @@
 /**
- * The engine process: loads a model, serves calls one after another (the model is busy with one anyway), hears
- * cancellations between chunks and tokens. Ends when its parent does. Never writes to stdout.
+ * The engine process: loads a model and serves calls in two lanes, one call of each at a time. Reading and composing wait
+ * between chunks while anything else runs, so that a question never waits for a file. Hears cancellations between chunks
+ * and tokens. Ends when its parent does. Never writes to stdout.
  */
 import { codeOf, messageOf } from '../../base/index.js';
 import type { ComposeOptions, Engine } from '../engine.js';
 import { openEngine } from '../local-engine.js';
 import type { PackedSlots } from '../slots.js';
-import type { ComposeBegin, EngineArguments, FromEngine, ToEngine } from './messages.js';
+import type { CallName, ComposeBegin, EngineArguments, FromEngine, ToEngine } from './messages.js';
 
 const send = (message: FromEngine): void => {
   if (process.connected) process.send!(message);
 };
 
-/** Lets messages that have arrived be handled before the next chunk blocks the thread. */
+const BACKGROUND: ReadonlySet<CallName> = new Set(['read', 'loss', 'composeBegin', 'composeAdd', 'composeEnd']);
+
 const cancelled = new Map<number, AbortController>();
-let queue: Promise<void> = Promise.resolve();
+const lanes = { foreground: Promise.resolve(), background: Promise.resolve() };
+let waitingInForeground = 0;
 let engine: Engine | undefined;
+
+/** Lets messages that have arrived be handled before the next chunk blocks the thread, and goes after them. */
+async function giveWay(): Promise<void> {
+  await new Promise<void>(resolve => setImmediate(resolve));
+  while (waitingInForeground > 0) await lanes.foreground;
+}
 
 process.on('disconnect', () => process.exit(0));
 // Ctrl-C reaches the whole group; the parent decides when this process ends.
@@ -25,7 +34,13 @@ process.on('message', (message: ToEngine) => {
     case 'call': {
       const controller = new AbortController();
       cancelled.set(message.id, controller);
-      queue = queue.then(() => serve(message, controller.signal));
+      const lane = BACKGROUND.has(message.name) ? 'background' : 'foreground';
+      if (lane === 'foreground') waitingInForeground++;
+      lanes[lane] = lanes[lane]
+        .then(() => serve(message, controller.signal))
+        .finally(() => {
+          if (lane === 'foreground') waitingInForeground--;
+        });
       break;
     }
     case 'cancel':
@@ -61,7 +76,7 @@ function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: 
     case 'putRecall':
       return target.putRecall(first!, second!);
     case 'read':
-      return target.read(first!, options);
+      return target.read(first!, { ...options, giveWay });
     case 'scoreRecall':
       return target.scoreRecall(first!, second!, options);
     case 'loss':
@@ -90,7 +105,7 @@ class Composition {
 
   constructor(target: Engine, begin: ComposeBegin) {
     this.wanted = this.next();
-    this.result = target.compose(this.gists(), begin satisfies ComposeOptions);
+    this.result = target.compose(this.gists(), { ...begin, giveWay } satisfies ComposeOptions);
     // A failure is reported by the next add or by end.
     this.result.catch(() => undefined);
   }
