@@ -16,6 +16,8 @@ import { oracleLogits } from './float-oracle.js';
 import { foldGraph, readGraph, scoreGraph, tokensGraph } from './graphs/fold-graph.js';
 import { forwardGraph } from './graphs/forward-graph.js';
 import { storeWeights } from './store-weights.js';
+import type { GraphRunner } from './stored-check.js';
+import { checkStride, everyColumn, medianDifference } from './stored-check.js';
 import { WeightsFile } from './weights-file.js';
 
 /** What is known of a model beyond its checkpoint; absent parts take `defaultKvmSettings`. */
@@ -30,13 +32,6 @@ export interface ModelEntry {
   /** Prompt of the check after writing. */
   readonly prompt?: readonly number[];
 }
-
-/** Logits of both graphs for a prompt, float32 [n,V] each: prefill in one go, decode token by token. */
-export type GraphRunner = (
-  folder: string,
-  draft: Manifest,
-  prompt: readonly number[],
-) => Promise<{ prefill: Float32Array; decode: Float32Array }>;
 
 export interface ConvertOptions {
   readonly quantisation: Quantisation;
@@ -128,6 +123,10 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   }
 
   const prompt = entry.prompt ?? PROMPT.filter(id => id < checkpoint.config.vocabulary);
+  const { vocabulary } = checkpoint.config;
+  const expected = await oracleLogits(checkpoint, prompt, options);
+  const stride = checkStride(vocabulary);
+  await put(FILES.check, new Uint8Array(everyColumn(expected, vocabulary, stride).buffer));
   const draft: Manifest = {
     format: MANIFEST_FORMAT,
     name: entry.name,
@@ -138,12 +137,12 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
     kvm: { ...defaultKvmSettings, ...entry.kvm },
     recall: entry.recall,
     endTokens: checkpoint.config.eosIds,
-    verification: { prompt, difference: 0, tolerance: TOLERANCE[quantisation] },
+    verification: { prompt, difference: 0, tolerance: TOLERANCE[quantisation], stride },
     fingerprint: '',
     files,
   };
   const fingerprint = createHash('sha256').update(JSON.stringify(draft)).digest('hex');
-  const difference = await verify(checkpoint, folder, draft, options);
+  const difference = await verify(expected, folder, draft, options.run);
   const manifest: Manifest = { ...draft, verification: { ...draft.verification, difference }, fingerprint };
   await writeFile(join(folder, MANIFEST_FILE), JSON.stringify(manifest, null, 1));
   return manifest;
@@ -160,15 +159,9 @@ async function tokenizerOf(checkpoint: Checkpoint): Promise<Awaited<ReturnType<C
 }
 
 /** Runs both graphs on the prompt; gives the larger difference from the oracle, throws `internal` where it is too large. */
-async function verify(
-  checkpoint: Checkpoint,
-  folder: string,
-  draft: Manifest,
-  options: ConvertOptions,
-): Promise<number> {
+async function verify(expected: Float32Array, folder: string, draft: Manifest, run: GraphRunner): Promise<number> {
   const { prompt, tolerance } = draft.verification;
-  const expected = await oracleLogits(checkpoint, prompt, options);
-  const { prefill, decode } = await options.run(folder, draft, prompt);
+  const { prefill, decode } = await run(folder, draft, prompt);
   const difference = Math.max(
     ...[prefill, decode].map(logits => medianDifference(logits, expected, draft.architecture.vocabulary)),
   );
@@ -180,23 +173,6 @@ async function verify(
     );
   }
   return difference;
-}
-
-/** a, b [n,V] → median over n of rms(a - b) / standard deviation(b). NaN where they can't be compared. */
-function medianDifference(a: Float32Array, b: Float32Array, vocabulary: number): number {
-  if (a.length !== b.length) return NaN;
-  const differences: number[] = [];
-  for (let start = 0; start < b.length; start += vocabulary) {
-    let [square, sum, sumOfSquares] = [0, 0, 0];
-    for (let i = start; i < start + vocabulary; i++) {
-      square += (a[i]! - b[i]!) ** 2;
-      sum += b[i]!;
-      sumOfSquares += b[i]! ** 2;
-    }
-    differences.push(Math.sqrt(square / (sumOfSquares - sum ** 2 / vocabulary)));
-  }
-  differences.sort((x, y) => x - y);
-  return differences[differences.length >> 1] ?? NaN;
 }
 
 /** Throws `disk-full` before anything is written, where the folder's disk is too small. */

@@ -15,5 +15,7 @@ export type {
   TokenizerFiles,
 } from './checkpoint/index.js';
 export { convertModel, defaultKvmSettings } from './convert.js';
-export type { ConvertOptions, GraphRunner, ModelEntry } from './convert.js';
+export type { ConvertOptions, ModelEntry } from './convert.js';
 export { oracleLogits } from './float-oracle.js';
+export { verifyStoredCheck } from './stored-check.js';
+export type { GraphRunner } from './stored-check.js';

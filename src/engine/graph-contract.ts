@@ -23,6 +23,8 @@ export const FILES = {
   tokenizer: 'tokenizer.json',
   tokenizerConfig: 'tokenizer_config.json',
   recall: 'recall.safetensors',
+  /** float32 [n, ceil(V / stride)]: oracle logits of the check's prompt, every `stride`-th column. */
+  check: 'check.bin',
 } as const;
 
 /** `prefill.onnx`, `decode.onnx`: one pass over n new tokens that lie in one chunk. */
@@ -198,6 +200,8 @@ export interface Manifest {
     /** Median over the prompt of: root mean square difference of logits over the oracle's own spread. */
     readonly difference: number;
     readonly tolerance: number;
+    /** Columns of the logits between those kept in `check.bin`. */
+    readonly stride: number;
   };
   readonly fingerprint: string;
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[];

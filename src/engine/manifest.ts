@@ -29,6 +29,11 @@ const manifestShape = z.looseObject({
     stateBias: z.array(z.looseObject({ tokensPerSlot: z.number().positive(), bias: z.number() })),
     prefix: z.string(),
   }),
+  verification: z.looseObject({
+    prompt: z.array(z.number().int().min(0)).max(4096),
+    tolerance: z.number(),
+    stride: count.optional(),
+  }),
   endTokens: z.array(z.number().int()),
   files: z.array(z.looseObject({ name: z.string(), bytes: z.number().int().min(0), sha256: z.string() })),
 });

@@ -1,0 +1,81 @@
+/**
+ * How far a model's graphs are from its float oracle: at conversion over all logits, and later, without the checkpoint,
+ * over the columns kept in `check.bin`. Never computes an oracle and never runs a graph itself.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LongviewError, throwIfCancelled } from '../base/index.js';
+import type { Manifest } from '../engine/graph-contract.js';
+import { FILES } from '../engine/graph-contract.js';
+
+/** Columns of the logits that are kept, about; a folder stays small whatever its vocabulary. */
+const COLUMNS = 4096;
+
+/** Logits of both graphs for a prompt, float32 [n,V] each: prefill in one go, decode token by token. */
+export type GraphRunner = (
+  folder: string,
+  draft: Manifest,
+  prompt: readonly number[],
+) => Promise<{ prefill: Float32Array; decode: Float32Array }>;
+
+export function checkStride(vocabulary: number): number {
+  return Math.ceil(vocabulary / COLUMNS);
+}
+
+/** logits [n,V] → every `stride`-th column, [n, ceil(V / stride)]. */
+export function everyColumn(logits: Float32Array, vocabulary: number, stride: number): Float32Array {
+  const columns = Math.ceil(vocabulary / stride);
+  const rows = Math.floor(logits.length / vocabulary);
+  return Float32Array.from({ length: rows * columns }, (_, i) => {
+    return logits[Math.floor(i / columns) * vocabulary + (i % columns) * stride]!;
+  });
+}
+
+/** a, b [n,columns] → median over n of rms(a - b) / standard deviation(b). NaN where they can't be compared. */
+export function medianDifference(a: Float32Array, b: Float32Array, columns: number): number {
+  if (a.length !== b.length) return NaN;
+  const differences: number[] = [];
+  for (let start = 0; start < b.length; start += columns) {
+    let [square, sum, sumOfSquares] = [0, 0, 0];
+    for (let i = start; i < start + columns; i++) {
+      square += (a[i]! - b[i]!) ** 2;
+      sum += b[i]!;
+      sumOfSquares += b[i]! ** 2;
+    }
+    differences.push(Math.sqrt(square / (sumOfSquares - sum ** 2 / columns)));
+  }
+  differences.sort((x, y) => x - y);
+  return differences[differences.length >> 1] ?? NaN;
+}
+
+/**
+ * Runs an installed model's graphs on the prompt of its conversion and compares the stored columns. The model is sound
+ * where `difference <= tolerance`; a difference that is not a number is not. Both are measured as in
+ * `manifest.verification`, the difference over the stored columns only.
+ * Throws `not-found` (no stored check), `bad-format` (a damaged one), `cancelled`, and what `run` throws.
+ */
+export async function verifyStoredCheck(
+  folder: string,
+  manifest: Manifest,
+  run: GraphRunner,
+  signal?: AbortSignal,
+): Promise<{ readonly difference: number; readonly tolerance: number }> {
+  const { prompt, stride, tolerance } = manifest.verification;
+  const { vocabulary } = manifest.architecture;
+  const again = `Remove the model and add it again.`;
+  const bytes = await readFile(join(folder, FILES.check)).catch((cause: unknown) => {
+    throw new LongviewError('not-found', `Model ${manifest.name} has no ${FILES.check}. ${again}`, { cause });
+  });
+  const columns = Math.ceil(vocabulary / stride);
+  if (bytes.length !== prompt.length * columns * 4) {
+    throw new LongviewError('bad-format', `Model ${manifest.name}: ${FILES.check} is damaged. ${again}`);
+  }
+  const expected = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  throwIfCancelled(signal);
+  const { prefill, decode } = await run(folder, manifest, prompt);
+  throwIfCancelled(signal);
+  const [first, second] = [prefill, decode].map(logits =>
+    medianDifference(everyColumn(logits, vocabulary, stride), expected, columns),
+  );
+  return { difference: Math.max(first!, second!), tolerance };
+}
