@@ -18,4 +18,5 @@ export type { PackedSlots, Reading, RecallSlots } from './slots.js';
 export { openEngine } from './local-engine.js';
 export { startEngine } from './process/start-engine.js';
 export type { StartOptions } from './process/start-engine.js';
+export { openTokenCounter } from './token-counter.js';
 export { runGraphs } from './verify.js';

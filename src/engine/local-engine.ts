@@ -2,8 +2,6 @@
  * The engine in this process: a model and everything the house asks of it. Calls that compute block this thread; the
  * product runs it in a process of its own (process/).
  */
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { LongviewError, throwIfCancelled } from '../base/index.js';
 import { Compressor } from './compress.js';
 import type {
@@ -19,7 +17,6 @@ import type {
 } from './engine.js';
 import { giveStates } from './given-state.js';
 import type { ComposedState } from './given-state.js';
-import { FILES } from './graph-contract.js';
 import { measureLoss } from './loss.js';
 import { Model } from './model.js';
 import type { LoadOptions } from './model.js';
@@ -31,22 +28,14 @@ import type { GivenState } from './session.js';
 import type { PackedSlots, Reading, RecallSlots } from './slots.js';
 import type { Slots } from './state.js';
 import { emptySlots } from './state.js';
-import { TextTokenizer } from './tokenizer.js';
+import { loadTokenizer } from './token-counter.js';
+import type { TextTokenizer } from './tokenizer.js';
 import { write } from './writer.js';
 import type { WriteOptions } from './writer.js';
 
 export async function openEngine(modelFolder: string, options: LoadOptions): Promise<Engine> {
   const model = await Model.load(modelFolder, options);
-  const json = async (file: string): Promise<unknown> => {
-    try {
-      return JSON.parse(await readFile(join(modelFolder, file), 'utf8'));
-    } catch (error) {
-      const { name } = model.manifest;
-      const advice = `Remove it with \`longview model remove ${name}\` and add it again.`;
-      throw new LongviewError('bad-format', `Model "${name}" has no usable ${file}. ${advice}`, { cause: error });
-    }
-  };
-  const tokenizer = TextTokenizer.load(await json(FILES.tokenizer), await json(FILES.tokenizerConfig));
+  const tokenizer = await loadTokenizer(modelFolder, model.manifest.name);
   const heads = await RecallHeads.load(modelFolder, model.manifest);
   return new LocalEngine(model, tokenizer, heads);
 }

@@ -6,8 +6,11 @@ import type { Disposable, ProgressListener } from '../base/index.js';
 import type {
   AskReply,
   FilesReply,
+  GenerateParams,
+  GenerateReply,
   ModelReply,
   ReadReply,
+  RecallReply,
   RecalledPlace,
   Selection,
   StatusReply,
@@ -44,9 +47,23 @@ export interface AskBackend {
   ask(root: string, question: Question, work: Work & AskListeners): Promise<AskReply>;
 }
 
+export interface RecallBackend {
+  /** Places for a question, of files that are still as they were read. Looks for changes first, reads nothing. */
+  recall(root: string, question: string, limit: number, work: Work): Promise<RecallReply>;
+}
+
+/** The model itself, without any folder. */
+export interface ChatBackend {
+  generate(
+    request: Omit<GenerateParams, 'id'>,
+    work: Work & { readonly onText: (text: string) => void },
+  ): Promise<GenerateReply>;
+  countTokens(text: string): Promise<number>;
+}
+
 export interface ModelBackend {
   model(): Promise<ModelReply>;
   installModel(work: Work): Promise<ModelReply>;
 }
 
-export interface Backend extends MemoryBackend, AskBackend, ModelBackend, Disposable {}
+export interface Backend extends MemoryBackend, AskBackend, RecallBackend, ChatBackend, ModelBackend, Disposable {}

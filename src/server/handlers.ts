@@ -23,10 +23,16 @@ export function registerHandlers(connection: Connection, backend: () => Backend)
     const { id, question, now = false, maxTokens, selection } = params;
     const onRecalled = (recalled: RecalledEvent['recalled']): void =>
       void connection.sendNotification(event.recalled, { id, recalled } satisfies RecalledEvent);
-    const onText = (text: string): void =>
-      void connection.sendNotification(event.text, { id, text } satisfies TextEvent);
+    const onText = textSender(connection, id);
     return backend().ask(rootOf(params), { question, now, maxTokens, selection }, { ...work, onRecalled, onText });
   });
+  requests.long(method.recall, 'recall', 'user', (params, work) =>
+    backend().recall(rootOf(params), params.question, params.limit, work),
+  );
+  requests.long(method.generate, 'generate', 'user', (params, work) =>
+    backend().generate(params, { ...work, onText: textSender(connection, params.id) }),
+  );
+  requests.quick(method.countTokens, async ({ text }) => ({ tokens: await backend().countTokens(text) }));
   requests.long(method.read, 'read', 'background', (params, work) => backend().read(rootOf(params), work));
   requests.long(method.status, 'status', 'user', (params, work) => backend().status(rootOf(params), work));
   requests.quick(method.files, params => backend().files(rootOf(params)));
@@ -38,6 +44,10 @@ export function registerHandlers(connection: Connection, backend: () => Backend)
   });
   requests.long(method.installModel, 'install model', 'user', (_params, work) => backend().installModel(work));
   requests.quick(method.model, () => backend().model());
+}
+
+function textSender(connection: Connection, id: string): (text: string) => void {
+  return text => void connection.sendNotification(event.text, { id, text } satisfies TextEvent);
 }
 
 /** Log lines go to the client, which shows them in its output channel. */

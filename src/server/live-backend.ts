@@ -4,6 +4,7 @@ import type { Log } from '../base/index.js';
 import { installModel, modelOffer } from '../models/index.js';
 import type { ServerOptions } from '../protocol/index.js';
 import type { AskBackend, Backend, MemoryBackend, ModelBackend } from './backend.js';
+import { chatBackend, recallBackend } from './live-chat.js';
 import { LiveHouse } from './live-house.js';
 
 export function openLiveBackend(options: ServerOptions, log: Log): Backend {
@@ -11,6 +12,8 @@ export function openLiveBackend(options: ServerOptions, log: Log): Backend {
   return {
     ...memoryBackend(house),
     ...askBackend(house),
+    ...recallBackend(house),
+    ...chatBackend(house),
     ...modelBackend(house),
     dispose: () => house.dispose(),
   };

@@ -36,6 +36,9 @@ function backendWith(parts: Partial<Backend>): Backend {
     files: missing,
     read: missing,
     ask: missing,
+    recall: missing,
+    generate: missing,
+    countTokens: missing,
     forget: missing,
     model: missing,
     installModel: missing,
@@ -138,6 +141,47 @@ suite('server wire', () => {
       data: { code: 'unsupported' },
     });
     assert.equal((await client.sendRequest<PingReply>(method.ping)).waiting, 0);
+    client.dispose();
+  });
+
+  test('recall: question and limit arrive, places come with their text', async () => {
+    const places = [{ path: 'a.ts', startLine: 1, endLine: 1, score: 2, text: 'let a;' }];
+    const heard: unknown[] = [];
+    const backend = backendWith({
+      recall: (at, question, limit) => {
+        heard.push(at, question, limit);
+        return Promise.resolve({ places, coverage: reply.coverage });
+      },
+    });
+    const client = await connect(backend);
+    const found = await client.sendRequest(method.recall, { id: '1', folder, question: 'Where?', limit: 5 });
+    assert.deepEqual(found, { places, coverage: reply.coverage });
+    assert.deepEqual(heard, [root, 'Where?', 5]);
+    client.dispose();
+  });
+
+  test('generate streams its text and can be cancelled; tokens are counted meanwhile', async () => {
+    const messages = [{ role: 'user' as const, content: 'Hello' }];
+    const backend = backendWith({
+      generate: async (request, { signal, onText }) => {
+        assert.deepEqual(request.messages, messages);
+        onText('Good ');
+        await new Promise(done => signal.addEventListener('abort', done));
+        return { text: 'Good ', promptTokens: 7, writtenTokens: 1, stopReason: 'cancelled' };
+      },
+      countTokens: text => Promise.resolve(text.length),
+    });
+    const client = await connect(backend);
+    const source = new CancellationTokenSource();
+    let heard = (_: unknown): void => undefined;
+    const text = new Promise(done => (heard = done));
+    client.onNotification(event.text, it => heard(it));
+    const writing = client.sendRequest(method.generate, { id: '5', messages, maxTokens: 9 }, source.token);
+    assert.deepEqual(await text, { id: '5', text: 'Good ' });
+    assert.deepEqual(await client.sendRequest(method.countTokens, { id: '6', text: 'four' }), { tokens: 4 });
+    source.cancel();
+    // What was written so far is the reply.
+    assert.deepEqual(await writing, { text: 'Good ', promptTokens: 7, writtenTokens: 1, stopReason: 'cancelled' });
     client.dispose();
   });
 
