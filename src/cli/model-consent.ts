@@ -3,7 +3,13 @@
  * flag `--yes`, or an answer on the terminal.
  */
 import { LongviewError } from '../base/index.js';
-import { installModel, modelOffer, type InstalledModel, type ModelOffer } from '../models/index.js';
+import {
+  installModel,
+  modelOffer,
+  type InstalledModel,
+  type InstallOptions,
+  type ModelOffer,
+} from '../models/index.js';
 import { dataOf, type Call, type GlobalFlags } from './house.js';
 import { size } from './text.js';
 
@@ -19,35 +25,36 @@ export async function ensureModel(call: Call, flags: ConsentFlags): Promise<void
 
 /** Downloads and converts what is offered, once there is a yes. */
 export async function installOffered(call: Call, offer: ModelOffer, flags: ConsentFlags): Promise<InstalledModel> {
+  await agreeTo(call, costOf(offer), flags, 'longview model add --yes');
+  return install(call, flags, offer.name);
+}
+
+/** Throws `not-found` where nobody can be asked, `cancelled` where the answer is no. `command` is what says yes. */
+export async function agreeTo(call: Call, cost: string, flags: ConsentFlags, command: string): Promise<void> {
   const { surface, signal } = call;
   if (flags.yes) {
-    surface.note(`Installing the model ${costOf(offer)}`);
+    surface.note(`Installing the model ${cost}`);
   } else if (!surface.canAsk) {
     throw new LongviewError(
       'not-found',
-      `The model is not installed: ${costOf(offer)} Agree to the download with --yes, or run \`longview model add --yes\`.`,
+      `The model is not installed: ${cost} Agree to the download with --yes, or run \`${command}\`.`,
     );
-  } else if (!(await surface.confirm(`Longview needs the model ${costOf(offer)} Download it now?`, signal))) {
+  } else if (!(await surface.confirm(`Longview needs the model ${cost} Download it now?`, signal))) {
     throw new LongviewError('cancelled', 'Nothing was downloaded, so there is no model. See `longview model list`.');
   }
-  return install(call, flags, { name: offer.name });
 }
 
-/** `from` is a checkpoint on this disk; without it, the model is downloaded. */
+/** With `from` the user's own checkpoint; without it, the catalogue's model of that name is downloaded. */
 export async function install(
   { surface, signal }: Call,
   flags: GlobalFlags,
-  { name, from }: { readonly name?: string; readonly from?: string },
+  name: string | undefined,
+  own: Pick<InstallOptions, 'from' | 'quantisation' | 'licence' | 'agree'> = {},
 ): Promise<InstalledModel> {
   // The converter's check runs the graphs, so this is one of the few places that load onnxruntime into this process.
   const { runGraphs } = await import('../engine/index.js');
-  return installModel(dataOf(flags), name, {
-    from,
-    run: runGraphs,
-    signal,
-    onProgress: surface.progress,
-    log: surface.log,
-  });
+  const progress = { signal, onProgress: surface.progress, log: surface.log };
+  return installModel(dataOf(flags), name, { ...own, ...progress, run: runGraphs });
 }
 
 /** `NAME: 93 MB to download from SOURCE, 230 MB on disk, licence L.` */

@@ -2,9 +2,10 @@
  * The commands, their options and their help, in one place. What a command does is in `commands/`, loaded only when it is
  * the one that runs: help and wrong usage answer at once.
  */
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { AskFlags } from './commands/ask.js';
 import type { ForgetFlags } from './commands/forget.js';
+import type { ConvertFlags } from './commands/model-convert.js';
 import type { StatusFlags } from './commands/status.js';
 import type { Call, GlobalFlags } from './house.js';
 import type { ConsentFlags } from './model-consent.js';
@@ -76,21 +77,43 @@ function addModelCommands(program: Command, call: Call): void {
   const model = program.command('model').description('the models on this machine').helpCommand(false);
   model
     .command('list')
-    .description('models that can be installed, and which are')
+    .description('what is installed, and what can be added')
     .option('--json', 'one JSON object on stdout')
     .action(async (_flags, command: Command) => {
-      const { runModelList } = await import('./commands/model.js');
+      const { runModelList } = await import('./commands/model-list.js');
       await runModelList(call, command.optsWithGlobals<GlobalFlags>());
     });
   model
     .command('add')
-    .description('download and convert a model, or convert a checkpoint file')
-    .argument('[name]', 'a name of `model list`, or a file (default: the recommended model)')
+    .description('download and convert a model of the catalogue')
+    .argument('[name]', 'a name of `model list` (default: the recommended model)')
     .option('--yes', 'do not ask before the download')
     .option('--json', 'one JSON object on stdout')
     .action(async (name: string | undefined, _flags, command: Command) => {
       const { runModelAdd } = await import('./commands/model.js');
       await runModelAdd(call, name, command.optsWithGlobals<ConsentFlags>());
+    });
+  model
+    .command('convert')
+    .description('make a model of your own checkpoint, from this disk or from the hub')
+    .argument('<what>', 'a .gguf or .safetensors file, a folder, or ORG/NAME[@REVISION][/FILE.gguf]')
+    .option('--as <name>', 'what to call it (default: by the file or repository)')
+    .addOption(new Option('--quant <kind>', 'how weights are kept (default: q4)').choices(['f32', 'f16', 'q8', 'q4']))
+    .option('--licence <text>', 'its licence (default: what the hub says)')
+    .option('--yes', 'do not ask before a download')
+    .option('--json', 'one JSON object on stdout')
+    .action(async (what: string, _flags, command: Command) => {
+      const { runModelConvert } = await import('./commands/model-convert.js');
+      await runModelConvert(call, what, command.optsWithGlobals<ConvertFlags>());
+    });
+  model
+    .command('verify')
+    .description('check the files of an installed model')
+    .argument('<name>', 'a name of `model list`')
+    .option('--json', 'one JSON object on stdout')
+    .action(async (name: string, _flags, command: Command) => {
+      const { runModelVerify } = await import('./commands/model.js');
+      await runModelVerify(call, name, command.optsWithGlobals<GlobalFlags>());
     });
   model
     .command('remove')

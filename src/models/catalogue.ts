@@ -14,7 +14,11 @@ const bytes = z.number().int().positive();
 /** A plain file name: no folder, no leading dot. */
 const fileName = z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/, 'a plain file name');
 /** Name of a model, also of its folder. */
-const modelName = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'lower-case letters, digits, dots and dashes');
+const modelName = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9._-]{0,62}[a-z0-9_-])?$/, 'lower-case letters, digits, dots and dashes')
+  // Locks and work in progress lie beside the models; some names are devices on Windows.
+  .refine(name => !/\.lock$|\.part-|\.\.|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/.test(name), 'a name that is free');
 
 const hubSource = z.object({
   kind: z.literal('hub'),

@@ -16,12 +16,19 @@ export function modelsFolder(data: string): string {
 
 /** Folder of an installed model. Throws `usage` for a name that could leave the models' folder. */
 export function modelFolder(data: string, name: string): string {
-  if (!isModelName(name)) throw new LongviewError('usage', `${JSON.stringify(name)} is not a model name.`);
-  return join(modelsFolder(data), name);
+  return join(modelsFolder(data), checkedName(name));
 }
 
 /** Where a model's downloads wait, complete or not, until it is installed. */
 export function downloadFolder(data: string, name: string): string {
-  if (!isModelName(name)) throw new LongviewError('usage', `${JSON.stringify(name)} is not a model name.`);
-  return join(data, 'downloads', name);
+  return join(data, 'downloads', checkedName(name));
+}
+
+/** The name itself. Throws `usage` for what cannot be one, saying what can. */
+export function checkedName(name: string): string {
+  if (isModelName(name)) return name;
+  throw new LongviewError(
+    'usage',
+    `${JSON.stringify(name.slice(0, 80))} is not a model name: take up to 64 of a-z, 0-9, dot, dash and underscore, a letter or digit first.`,
+  );
 }

@@ -1,6 +1,6 @@
 /**
  * One file over HTTPS to disk, whole and right or not there: `NAME.part` grows (with `NAME.part.tag`, the server's tag of
- * the version it is part of), is checked against size and SHA-256, then renamed. What was interrupted goes on from there
+ * the version it is part of), is checked against size and digest, then renamed. What was interrupted goes on from there
  * next time. Never keeps a file whose hash is wrong.
  */
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -8,7 +8,9 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LongviewError, throwIfCancelled } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
-import { checkSpace, sha256Of, sizeOf } from './files.js';
+import { busyWait, LONGEST_WAIT, RETRIES } from './busy.js';
+import { checkSpace, digestOf, sizeOf } from './files.js';
+import type { Digest } from './files.js';
 import { get, networkError } from './http.js';
 import type { HttpAnswer, HttpOptions } from './http.js';
 
@@ -17,25 +19,24 @@ export interface DownloadRequest {
   /** Where the file is to be; its folder exists. */
   readonly path: string;
   readonly bytes: number;
-  readonly sha256: string;
+  readonly digest: Digest;
   readonly onProgress?: ProgressListener;
   /** What is downloaded, for messages. */
   readonly label: string;
+  /** What the host's refusal means, where the caller knows more than its status says. */
+  readonly explain?: (answer: HttpAnswer) => LongviewError | undefined;
 }
 
 /** How often a transfer that broke off is taken up again before giving up; each time only after it moved on. */
 const RESUMES = 5;
-/** Times a busy server (429, 5xx) is asked again, and the longest wait it may ask for, milliseconds. */
-const RETRIES = 3;
-const LONGEST_WAIT = 20_000;
 
 /**
  * Leaves the file at `path`. Throws `network` (no answer, broken off, busy), `not-found` (404), `permission` (401, 403),
  * `bad-format` (another size), `hash-mismatch`, `disk-full`, `cancelled`.
  */
 export async function download(request: DownloadRequest, options: HttpOptions = {}): Promise<void> {
-  const { path, bytes, sha256 } = request;
-  if ((await sizeOf(path)) === bytes && (await sha256Of(path, options.signal)) === sha256) return;
+  const { path, bytes, digest } = request;
+  if ((await sizeOf(path)) === bytes && (await digestOf(path, digest.kind, options)) === digest.hex) return;
   await rm(path, { force: true });
   const part = `${path}.part`;
   for (let resumes = 0, retries = 0, reached = -1; ;) {
@@ -106,7 +107,7 @@ async function whereItBegins(request: DownloadRequest, answer: HttpAnswer, have:
     const total = status === 200 ? length : Number(range?.[2] ?? NaN);
     if (status === 206 && from !== have) throw fail('network', `${host} answered with another part than asked for`);
     if (!Number.isNaN(total) && total !== request.bytes) {
-      throw fail('bad-format', `${host} has ${total} bytes, the catalogue says ${request.bytes}`);
+      throw fail('bad-format', `${host} has ${total} bytes, not the expected ${request.bytes}`);
     }
     return from;
   }
@@ -114,12 +115,13 @@ async function whereItBegins(request: DownloadRequest, answer: HttpAnswer, have:
     await discard(`${request.path}.part`);
     return { kind: 'broken', error: fail('network', `${host} could not continue the download`) };
   }
-  if (status === 429 || status >= 500) {
-    const seconds = Number(answer.header('retry-after') ?? 1);
-    const wait = Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : 1000;
+  const wait = busyWait(answer);
+  if (wait !== undefined) {
     const why = status === 429 ? 'too many requests' : 'the server is in trouble';
     return { kind: 'busy', wait, error: fail('network', `${host} answered ${status} (${why}); try again later`) };
   }
+  const explained = request.explain?.(answer);
+  if (explained) throw explained;
   if (status === 401 || status === 403) throw fail('permission', `${host} refuses access (${status})`);
   if (status === 404 || status === 410) throw fail('not-found', `${host} has no such file (${status})`);
   throw fail('network', `${host} answered ${status}`);
@@ -179,13 +181,14 @@ function brokenOff(request: DownloadRequest, host: string, done: number, cause?:
   );
 }
 
-async function accept({ path, sha256, label }: DownloadRequest, part: string, signal?: AbortSignal): Promise<void> {
-  const found = await sha256Of(part, signal);
-  if (found !== sha256) {
+async function accept({ path, digest, label }: DownloadRequest, part: string, signal?: AbortSignal): Promise<void> {
+  const found = await digestOf(part, digest.kind, { signal });
+  if (found !== digest.hex) {
     await discard(part);
+    const name = digest.kind === 'sha256' ? 'SHA-256' : 'git blob';
     throw new LongviewError(
       'hash-mismatch',
-      `${label}: the downloaded file is not the one the catalogue knows (SHA-256 ${found.slice(0, 12)}… instead of ${sha256.slice(0, 12)}…); it was deleted.`,
+      `${label}: the downloaded file is not the one expected (${name} ${found.slice(0, 12)}… instead of ${digest.hex.slice(0, 12)}…); it was deleted.`,
     );
   }
   await rename(part, path);

@@ -5,11 +5,36 @@ import { readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError } from '../base/index.js';
 
+/** What a file's content must come to; `git-blob` is the SHA-1 that git names a small file by. */
+export interface Digest {
+  readonly kind: 'sha256' | 'git-blob';
+  readonly hex: string;
+}
+
+export interface DigestOptions {
+  readonly signal?: AbortSignal;
+  /** Told the bytes of each part. */
+  readonly onBytes?: (bytes: number) => void;
+}
+
 /** SHA-256 in hex, streamed. */
-export async function sha256Of(path: string, signal?: AbortSignal): Promise<string> {
-  const hash = createHash('sha256');
+export function sha256Of(path: string, options: DigestOptions = {}): Promise<string> {
+  return digestOf(path, 'sha256', options);
+}
+
+/** In hex, streamed. Throws `cancelled`, and what the file system throws. */
+export async function digestOf(
+  path: string,
+  kind: Digest['kind'],
+  { signal, onBytes }: DigestOptions = {},
+): Promise<string> {
+  const hash = createHash(kind === 'sha256' ? 'sha256' : 'sha1');
+  if (kind === 'git-blob') hash.update(`blob ${(await stat(path)).size}\0`);
   try {
-    for await (const chunk of createReadStream(path, { signal, highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
+    for await (const chunk of createReadStream(path, { signal, highWaterMark: 1 << 20 })) {
+      hash.update(chunk as Buffer);
+      onBytes?.((chunk as Buffer).length);
+    }
   } catch (error) {
     if (signal?.aborted) throw new LongviewError('cancelled', 'Cancelled.', { cause: error });
     throw error;

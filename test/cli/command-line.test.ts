@@ -43,7 +43,17 @@ suite('command line', function () {
   const inData = (...args: string[]): Outcome => longview(...args, '--data', data);
 
   test('help of the program and of each command, on stdout', () => {
-    for (const command of ['', 'ask', 'read', 'status', 'forget', 'model', 'model add']) {
+    for (const command of [
+      '',
+      'ask',
+      'read',
+      'status',
+      'forget',
+      'model',
+      'model add',
+      'model convert',
+      'model verify',
+    ]) {
       const { code, out, err } = longview(...command.split(' ').filter(Boolean), '--help');
       assert.equal(code, 0);
       assert.equal(err, '');

@@ -1,40 +1,32 @@
-/** `longview model list|add|remove`: the models on this machine. */
+/** `longview model add|remove|verify`: the catalogue's models by name, and what is installed. */
 import { existsSync } from 'node:fs';
-import { listModels, modelOffer, readCatalogue, removeModel, type InstalledModel } from '../../models/index.js';
+import { LongviewError } from '../../base/index.js';
+import {
+  bytesOf,
+  factsOf,
+  findModel,
+  modelOffer,
+  parseHubId,
+  readCatalogue,
+  removeModel,
+  verifyFiles,
+  type InstalledModel,
+} from '../../models/index.js';
 import { dataOf, type Call, type GlobalFlags } from '../house.js';
-import { costOf, install, installOffered, type ConsentFlags } from '../model-consent.js';
-import { size } from '../text.js';
-
-export async function runModelList({ surface }: Call, flags: GlobalFlags): Promise<void> {
-  const data = dataOf(flags);
-  const installed = await listModels(data);
-  const catalogue = await readCatalogue();
-  const usable = installed.filter(model => model.problem === undefined).map(model => model.name);
-  const names = [...new Set([...catalogue.models.map(model => model.name), ...usable])];
-  const models = [];
-  for (const name of names) {
-    const damaged = installed.find(model => model.name === name)?.problem;
-    if (damaged === undefined) models.push({ ...(await modelOffer(data, name)), default: name === catalogue.default });
-  }
-  const problems = installed.flatMap(({ name, problem }) => (problem === undefined ? [] : [{ name, problem }]));
-  if (flags.json) {
-    surface.json({ models, problems });
-    return;
-  }
-  for (const model of models) {
-    surface.out(model.installed ? `${model.name}: installed, ${size(model.diskBytes)}\n` : `${costOf(model)}\n`);
-  }
-  for (const { name, problem } of problems) surface.out(`${name}: ${problem}\n`);
-}
+import { installOffered, type ConsentFlags } from '../model-consent.js';
+import { plural, size } from '../text.js';
 
 export async function runModelAdd(call: Call, what: string | undefined, flags: ConsentFlags): Promise<void> {
-  if (what !== undefined && isFile(what)) {
-    report(call, await install(call, flags, { name: flags.model, from: what }), flags);
-    return;
-  }
   const data = dataOf(flags);
   // Without a name the recommended model is meant, whatever else is installed.
-  const name = what ?? flags.model ?? (await readCatalogue()).default;
+  const catalogue = await readCatalogue();
+  const name = what ?? flags.model ?? catalogue.default;
+  if (what !== undefined && !catalogue.models.some(model => model.name === what) && isCheckpoint(what)) {
+    throw new LongviewError(
+      'usage',
+      `\`model add\` takes a name of \`model list\`; for a file, a folder or a model of the hub run \`longview model convert ${shellWord(what)}\`.`,
+    );
+  }
   const offer = await modelOffer(data, name);
   if (!offer.installed) {
     report(call, await installOffered(call, offer, flags), flags);
@@ -51,14 +43,45 @@ export async function runModelRemove({ surface }: Call, name: string, flags: Glo
   else surface.note(`Model ${name} is removed.`);
 }
 
-function report({ surface }: Call, model: InstalledModel, flags: GlobalFlags): void {
-  const bytes = model.manifest.files.reduce((sum, file) => sum + file.bytes, 0);
-  if (flags.json)
-    surface.json({ name: model.name, installed: true, diskBytes: bytes, license: model.manifest.licence });
-  else surface.note(`Model ${model.name} is installed (${size(bytes)}).`);
+/** Throws what is wrong with it, so that a damaged model ends the command with exit code 1 and the reason. */
+export async function runModelVerify(call: Call, name: string, flags: GlobalFlags): Promise<void> {
+  const { surface, signal } = call;
+  const { folder, manifest } = await findModel(dataOf(flags), name);
+  await verifyFiles(folder, manifest, { signal, onProgress: surface.progress });
+  const { check } = factsOf(manifest);
+  if (flags.json) {
+    surface.json({ name: manifest.name, ok: true, files: manifest.files.length, bytes: bytesOf(manifest), check });
+    return;
+  }
+  surface.out(
+    `${manifest.name}: ${plural(manifest.files.length, 'file')}, ${size(bytesOf(manifest))}, sizes and SHA-256 as installed.\n`,
+  );
+  if (check) surface.out(`When it was converted: ${checkLine(check)}.\n`);
 }
 
-/** Whether a file or folder is meant, and not a name of the catalogue. */
-function isFile(what: string): boolean {
-  return /[\\/]|\.(gguf|safetensors)$/i.test(what) || existsSync(what);
+/** `difference from the checkpoint 0.08, allowed 0.3`. */
+export function checkLine({ difference, tolerance }: { difference: number; tolerance: number }): string {
+  return `difference from the checkpoint ${Number(difference.toPrecision(2))}, allowed ${tolerance}`;
+}
+
+/** What an installation ended with. */
+export function report({ surface }: Call, { name, manifest }: InstalledModel, flags: GlobalFlags): void {
+  const facts = factsOf(manifest);
+  const bytes = bytesOf(manifest);
+  if (flags.json) {
+    surface.json({ name, installed: true, diskBytes: bytes, license: manifest.licence, ...facts });
+    return;
+  }
+  const check = facts.check ? `; ${checkLine(facts.check)}` : '';
+  surface.note(`Model ${name} is installed (${size(bytes)}, ${facts.quantisation}${check}).`);
+}
+
+/** Whether a file, a folder or a model of the hub is meant. */
+function isCheckpoint(what: string): boolean {
+  return /[\\/]|\.(gguf|safetensors)$/i.test(what) || parseHubId(what) !== undefined || existsSync(what);
+}
+
+/** To be copied into a shell: quoted where it needs to be, on one line. */
+function shellWord(word: string): string {
+  return /^[\w./@:~+-]+$/.test(word) ? word : JSON.stringify(word);
 }
