@@ -85,6 +85,9 @@ async function start(data: string, flags: GlobalFlags, log: Log): Promise<Engine
   // One that was asked for and isn't used is worth a warning.
   const differs = provider !== undefined && provider !== 'auto' && provider !== name;
   log(differs ? 'warning' : 'info', `Execution provider: ${name} (${reason}).`);
+  if (engine.model.recall.keyHeadOf.length === 0) {
+    log('warning', `Model ${model.name} has no recall heads: places are found by the words of the question alone.`);
+  }
   return engine;
 }
 

@@ -40,7 +40,9 @@ export async function recallSpans(question: string, limit: number, parts: Recall
   throwIfCancelled(parts.signal);
   const { keyHeadOf, parameters } = parts.engine.model.recall;
   const masses = files.map((file, at) => massOf(file, scores, scores.slotStart[at]!, keyHeadOf));
-  const chosen = chooseTexts(question, files, masses, parameters);
+  // Words alone show only once a text is cut, so without heads none is left out.
+  const most = keyHeadOf.length === 0 ? files.length : MOST_TEXTS;
+  const chosen = chooseTexts(question, files, masses, parameters, most);
   const cuts = await cutTexts(
     chosen.map(at => files[at]!),
     parts,
@@ -49,7 +51,12 @@ export async function recallSpans(question: string, limit: number, parts: Recall
   return exact(candidates, limit, parts, files);
 }
 
+/** A model that has no recall heads scores nothing: its places are found by words alone. */
 async function scored(question: string, files: readonly IndexedFile[], parts: RecallParts): Promise<RecallScores> {
+  if (parts.engine.model.recall.keyHeadOf.length === 0) {
+    const none = new Float32Array(0);
+    return { rows: 0, slotStart: new Uint32Array(files.length + 1), mass: none, nullMass: none };
+  }
   const ids = files.map(file => file.key);
   try {
     await parts.index.push(parts.engine);
@@ -137,7 +144,7 @@ function fused(
     texts.push({ index: cut.terms, blocks: cut.blocks });
     for (const block of cut.blocks) {
       blocks.push({ ...block, path: files[file]!.path });
-      attention.push(attentionScore(masses[file]!, block, parameters));
+      attention.push(parameters.weight.length === 0 ? 0 : attentionScore(masses[file]!, block, parameters));
     }
   });
   const words = standardised(lexicalWeight === 0 ? blocks.map(() => 0) : [...bm25(questionTerms(question), texts)]);

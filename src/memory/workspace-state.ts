@@ -4,7 +4,7 @@
  */
 import { throwIfCancelled, type Log } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
-import { STATE_BLOB } from './ledger-scan.js';
+import { STATE_BLOB, STATE_MODEL_BLOB } from './ledger-scan.js';
 import { stateSlots, type MemorySettings } from './settings.js';
 import { decodeState, encodeState, stateDigest, stateHeader, type WorkspaceState } from './state-blob.js';
 import type { LedgerRow, Store } from './store/index.js';
@@ -27,10 +27,14 @@ export class StateKeeper {
     private readonly log: Log,
   ) {}
 
-  /** Shape of the stored state, if there is one. */
-  stored(): { digest: string; slots: number; bytes: number } | undefined {
+  /** Shape of the stored state, if there is one (of that model, where one is given). */
+  stored(model?: string): { digest: string; slots: number; bytes: number } | undefined {
     const blob = this.store.getBlob(STATE_BLOB);
     if (!blob?.ok) return undefined;
+    if (model !== undefined) {
+      const made = this.store.getBlob(STATE_MODEL_BLOB);
+      if (!made?.ok || Buffer.from(made.value).toString('latin1') !== model) return undefined;
+    }
     const header = stateHeader(blob.value);
     return header.ok
       ? { digest: header.value.digest, slots: header.value.slots, bytes: blob.value.byteLength }
@@ -49,7 +53,7 @@ export class StateKeeper {
     const budget = stateSlots(tokens, this.settings);
     const keys = ordered.map(row => row.memoryKey ?? '');
     const digest = stateDigest(keys, model, budget);
-    if (this.stored()?.digest === digest) return [];
+    if (this.stored(model)?.digest === digest) return [];
     if (ordered.length === 0 || budget < 1) {
       await this.store.batch(write => write.deleteBlob(STATE_BLOB));
       return [];
@@ -65,7 +69,10 @@ export class StateKeeper {
     const slots = await running.compose(gists, { budget, incoming, signal: options.signal });
     throwIfCancelled(options.signal);
     if (unusable.size > 0) return ordered.filter(row => unusable.has(row.memoryKey ?? ''));
-    await this.store.putBlob(STATE_BLOB, encodeState({ digest, tokens, slots }));
+    await this.store.batch(write => {
+      write.putBlob(STATE_BLOB, encodeState({ digest, tokens, slots }));
+      write.putBlob(STATE_MODEL_BLOB, Buffer.from(model, 'latin1'));
+    });
     return [];
   }
 

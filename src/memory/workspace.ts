@@ -10,6 +10,7 @@ import { LongviewError, failed, messageOf, ok, throwIfCancelled, type Log, type 
 import type { Engine, PackedSlots } from '../engine/index.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { STATE_BLOB, scanLedger } from './ledger-scan.js';
+import { rowsOfModel } from './model-view.js';
 import { memoryKeyOf, readFiles, type ReadCounts } from './read-files.js';
 import { RecallIndex } from './recall-index.js';
 import { recallSpans } from './recall.js';
@@ -124,15 +125,15 @@ export class Workspace implements WorkspaceMemory {
   }
 
   coverage(): Coverage {
-    return coverageOf(this.store.ledger.all());
+    return coverageOf(this.rows());
   }
 
   status(): WorkspaceStatus {
-    return statusOf(this.store.ledger.all(), this.store, this.state.stored(), dataBytes(this.store.folder));
+    return statusOf(this.rows(), this.store, this.state.stored(this.model), dataBytes(this.store.folder));
   }
 
   files(): FileStatus[] {
-    return this.store.ledger.all().map(({ path, state, reason, tokens }) => ({
+    return this.rows().map(({ path, state, reason, tokens }) => ({
       path,
       state: path === this.reading ? 'reading' : state === 'reading' ? 'waiting' : state,
       ...(reason === undefined ? {} : { reason }),
@@ -167,7 +168,7 @@ export class Workspace implements WorkspaceMemory {
     const workspace = options.workspace ?? true;
     const rows = this.readRows();
     const engine = await this.parts.engine.get();
-    if (workspace && !this.state.stored()) {
+    if (workspace && !this.state.stored(engine.model.fingerprint)) {
       const started = (): Promise<Engine> => Promise.resolve(engine);
       await this.setAside(await this.state.bringUpToDate(rows, started, engine.model.fingerprint, options));
     }
@@ -180,7 +181,7 @@ export class Workspace implements WorkspaceMemory {
   }
 
   gist(path: string): PackedSlots | undefined {
-    const key = this.store.ledger.get(path)?.memoryKey;
+    const key = this.rows().find(row => row.path === path)?.memoryKey;
     const memory = key === undefined ? undefined : this.store.getMemory(key);
     return memory?.ok ? memory.value.gist : undefined;
   }
@@ -289,7 +290,11 @@ export class Workspace implements WorkspaceMemory {
     work.onScanned();
     const model = this.parts.model ?? (await engine()).model.fingerprint;
     await this.setAside([
-      ...this.readRows().filter(row => row.memoryKey !== memoryKeyOf(row.path, row.contentHash, model, settings)),
+      ...this.store.ledger
+        .all()
+        .filter(
+          row => row.state === 'read' && row.memoryKey !== memoryKeyOf(row.path, row.contentHash, model, settings),
+        ),
       ...this.index.sync(this.readRows()),
     ]);
     let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))];
@@ -318,8 +323,17 @@ export class Workspace implements WorkspaceMemory {
     if (counts.read + gone > 0) await this.store.collectGarbage({ keepBytes: settings.keepBytes });
   }
 
+  /** Fingerprint of the model that looks, as soon as it is known. */
+  private get model(): string | undefined {
+    return this.parts.model ?? this.parts.engine.started?.model.fingerprint;
+  }
+
+  private rows(): LedgerRow[] {
+    return rowsOfModel(this.store, this.model, this.parts.settings);
+  }
+
   private readRows(): LedgerRow[] {
-    return this.store.ledger.all().filter(row => row.state === 'read' && row.memoryKey !== undefined);
+    return this.rows().filter(row => row.state === 'read' && row.memoryKey !== undefined);
   }
 
   private waitingPaths(): string[] {

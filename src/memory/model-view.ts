@@ -1,0 +1,28 @@
+/**
+ * The ledger as one model sees it: a row that stands on another model's memory stands on this one's, where it is kept, or
+ * waits. Looking changes nothing: the other model finds its rows as it left them. Never reads files.
+ */
+import { memoryKeyOf } from './read-files.js';
+import type { MemorySettings } from './settings.js';
+import type { LedgerRow, Store } from './store/index.js';
+
+/** `model`: fingerprint; while it is not known, rows are shown as they are. */
+export function rowsOfModel(store: Store, model: string | undefined, settings: MemorySettings): LedgerRow[] {
+  const rows = store.ledger.all();
+  if (model === undefined) return rows;
+  const ending = endingOf(memoryKeyOf('', '', model, settings));
+  return rows.map(row => (row.memoryKey?.endsWith(ending) === false ? rowOfModel(row, store, model, settings) : row));
+}
+
+function rowOfModel(row: LedgerRow, store: Store, model: string, settings: MemorySettings): LedgerRow {
+  const { path, size, mtimeMs, contentHash } = row;
+  const memoryKey = memoryKeyOf(path, contentHash, model, settings);
+  const memory = store.getMemory(memoryKey);
+  if (!memory?.ok) return { path, size, mtimeMs, contentHash: '', state: 'waiting' };
+  return { ...row, memoryKey, tokens: memory.value.tokens, slots: memory.value.recall.slots };
+}
+
+/** What the memories of one model and settings have in common: the last two parts of their keys. */
+function endingOf(key: string): string {
+  return key.slice(key.lastIndexOf('.', key.lastIndexOf('.') - 1));
+}
