@@ -8,13 +8,17 @@ import type { LedgerRow, Store } from './store/index.js';
 
 /** `model`: fingerprint; while it is not known, rows are shown as they are. */
 export function rowsOfModel(store: Store, model: string | undefined, settings: MemorySettings): LedgerRow[] {
-  const rows = store.ledger.all();
-  if (model === undefined) return rows;
-  const ending = endingOf(memoryKeyOf('', '', model, settings));
-  return rows.map(row => (row.memoryKey?.endsWith(ending) === false ? rowOfModel(row, store, model, settings) : row));
+  return store.ledger.all().map(row => rowOfModel(row, store, model, settings));
 }
 
-function rowOfModel(row: LedgerRow, store: Store, model: string, settings: MemorySettings): LedgerRow {
+/** The same for one row of the ledger. */
+export function rowOfModel(
+  row: LedgerRow,
+  store: Store,
+  model: string | undefined,
+  settings: MemorySettings,
+): LedgerRow {
+  if (model === undefined || row.memoryKey?.endsWith(endingOf(model, settings)) !== false) return row;
   const { path, size, mtimeMs, contentHash } = row;
   const memoryKey = memoryKeyOf(path, contentHash, model, settings);
   const memory = store.getMemory(memoryKey);
@@ -23,6 +27,7 @@ function rowOfModel(row: LedgerRow, store: Store, model: string, settings: Memor
 }
 
 /** What the memories of one model and settings have in common: the last two parts of their keys. */
-function endingOf(key: string): string {
+function endingOf(model: string, settings: MemorySettings): string {
+  const key = memoryKeyOf('', '', model, settings);
   return key.slice(key.lastIndexOf('.', key.lastIndexOf('.') - 1));
 }

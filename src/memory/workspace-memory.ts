@@ -68,6 +68,8 @@ export interface WorkspaceMemory extends Disposable {
   coverage(): Coverage;
   status(): WorkspaceStatus;
   files(): FileStatus[];
+  /** One row of `files`. */
+  file(path: string): FileStatus | undefined;
   /** The best spans for a question, best first, of distinct places; stale files are left out. */
   recall(question: string, options: WorkOptions & { readonly limit: number }): Promise<RecalledSpan[]>;
   /**

@@ -10,7 +10,7 @@ import { LongviewError, failed, messageOf, ok, throwIfCancelled, type Log, type 
 import type { Engine, PackedSlots } from '../engine/index.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { STATE_BLOB, scanLedger } from './ledger-scan.js';
-import { rowsOfModel } from './model-view.js';
+import { rowOfModel, rowsOfModel } from './model-view.js';
 import { memoryKeyOf, readFiles, type ReadCounts } from './read-files.js';
 import { RecallIndex } from './recall-index.js';
 import { recallSpans } from './recall.js';
@@ -133,12 +133,12 @@ export class Workspace implements WorkspaceMemory {
   }
 
   files(): FileStatus[] {
-    return this.rows().map(({ path, state, reason, tokens }) => ({
-      path,
-      state: path === this.reading ? 'reading' : state === 'reading' ? 'waiting' : state,
-      ...(reason === undefined ? {} : { reason }),
-      tokens: tokens ?? 0,
-    }));
+    return this.rows().map(row => this.fileStatus(row));
+  }
+
+  file(path: string): FileStatus | undefined {
+    const row = this.store.ledger.get(path);
+    return row && this.fileStatus(rowOfModel(row, this.store, this.model, this.parts.settings));
   }
 
   async recall(question: string, options: WorkOptions & { readonly limit: number }): Promise<RecalledSpan[]> {
@@ -330,6 +330,15 @@ export class Workspace implements WorkspaceMemory {
 
   private rows(): LedgerRow[] {
     return rowsOfModel(this.store, this.model, this.parts.settings);
+  }
+
+  private fileStatus({ path, state, reason, tokens }: LedgerRow): FileStatus {
+    return {
+      path,
+      state: path === this.reading ? 'reading' : state === 'reading' ? 'waiting' : state,
+      ...(reason === undefined ? {} : { reason }),
+      tokens: tokens ?? 0,
+    };
   }
 
   private readRows(): LedgerRow[] {

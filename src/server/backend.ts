@@ -8,7 +8,10 @@ import type {
   FilesReply,
   GenerateParams,
   GenerateReply,
+  FreshnessReply,
+  InstallModelParams,
   ModelReply,
+  ModelsReply,
   ReadReply,
   RecallReply,
   RecalledPlace,
@@ -38,6 +41,7 @@ export interface MemoryBackend {
   status(root: string, work: Work): Promise<StatusReply>;
   /** What the ledger knows now: looks at no file. */
   files(root: string): Promise<FilesReply>;
+  freshness(root: string, path: string): Promise<FreshnessReply>;
   read(root: string, work: Work): Promise<ReadReply>;
   /** Everything of the folder when `path` is missing. */
   forget(root: string, path: string | undefined, work: Work): Promise<void>;
@@ -63,7 +67,8 @@ export interface ChatBackend {
 
 export interface ModelBackend {
   model(): Promise<ModelReply>;
-  installModel(work: Work): Promise<ModelReply>;
+  models(): Promise<ModelsReply>;
+  installModel(wanted: Pick<InstallModelParams, 'name' | 'from'>, work: Work): Promise<ModelReply>;
 }
 
 export interface Backend extends MemoryBackend, AskBackend, RecallBackend, ChatBackend, ModelBackend, Disposable {}

@@ -36,14 +36,16 @@ export function registerHandlers(connection: Connection, backend: () => Backend)
   requests.long(method.read, 'read', 'background', (params, work) => backend().read(rootOf(params), work));
   requests.long(method.status, 'status', 'user', (params, work) => backend().status(rootOf(params), work));
   requests.quick(method.files, params => backend().files(rootOf(params)));
+  requests.quick(method.freshness, params => backend().freshness(rootOf(params), params.path));
   requests.long(method.forget, 'forget', 'user', async (params, work) => {
     // Reading could bring back what is being forgotten; who asked for it asks again.
     queue.interruptBackground();
     await backend().forget(rootOf(params), params.path, work);
     return null;
   });
-  requests.long(method.installModel, 'install model', 'user', (_params, work) => backend().installModel(work));
+  requests.long(method.installModel, 'install model', 'user', (params, work) => backend().installModel(params, work));
   requests.quick(method.model, () => backend().model());
+  requests.quick(method.models, () => backend().models());
 }
 
 function textSender(connection: Connection, id: string): (text: string) => void {

@@ -1,11 +1,11 @@
 /** The real backend: every part of it over one house (live-house.ts). Knows nothing of LSP. */
 import { ask } from '../assist/index.js';
 import type { Log } from '../base/index.js';
-import { installModel, modelOffer } from '../models/index.js';
 import type { ServerOptions } from '../protocol/index.js';
-import type { AskBackend, Backend, MemoryBackend, ModelBackend } from './backend.js';
+import type { AskBackend, Backend, MemoryBackend } from './backend.js';
 import { chatBackend, recallBackend } from './live-chat.js';
 import { LiveHouse } from './live-house.js';
+import { modelBackend } from './live-models.js';
 
 export function openLiveBackend(options: ServerOptions, log: Log): Backend {
   const house = new LiveHouse(options, log);
@@ -29,6 +29,10 @@ function memoryBackend(house: LiveHouse): MemoryBackend {
     files: async root => {
       const memory = await house.memory(root);
       return { files: memory.files(), status: memory.status() };
+    },
+    freshness: async (root, path) => {
+      const file = (await house.memory(root)).file(path);
+      return file === undefined ? {} : { file };
     },
     read: async (root, { signal, onProgress }) => (await house.memory(root)).refresh({ signal, onProgress }),
     forget: async (root, path, { signal, onProgress }) => {
@@ -55,17 +59,6 @@ function askBackend(house: LiveHouse): AskBackend {
             onRecalled(spans.map(({ path, startLine, endLine, score }) => ({ path, startLine, endLine, score }))),
         },
       );
-    },
-  };
-}
-
-function modelBackend({ data, options, log }: LiveHouse): ModelBackend {
-  return {
-    model: () => modelOffer(data, options.model),
-    installModel: async ({ signal, onProgress }) => {
-      const { runGraphs } = await import('../engine/index.js');
-      await installModel(data, options.model, { run: runGraphs, signal, onProgress, log });
-      return modelOffer(data, options.model);
     },
   };
 }

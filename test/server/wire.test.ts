@@ -31,20 +31,8 @@ const reply: AskReply = {
 /** Every request fails unless the test gives it. */
 function backendWith(parts: Partial<Backend>): Backend {
   const missing = (): Promise<never> => Promise.reject(new LongviewError('internal', 'not in this test'));
-  return {
-    status: missing,
-    files: missing,
-    read: missing,
-    ask: missing,
-    recall: missing,
-    generate: missing,
-    countTokens: missing,
-    forget: missing,
-    model: missing,
-    installModel: missing,
-    dispose: () => undefined,
-    ...parts,
-  };
+  const given = { dispose: () => undefined, ...parts };
+  return new Proxy(given, { get: (target, name): unknown => Reflect.get(target, name) ?? missing }) as Backend;
 }
 
 async function connect(backend: Backend, onOpen?: (options: unknown) => void): Promise<MessageConnection> {

@@ -1,0 +1,33 @@
+/** Models on this machine: what there is, what can be had, and getting it. Never downloads but when it is asked to. */
+import { installModel, listModels, modelOffer, readCatalogue } from '../models/index.js';
+import type { ModelReply } from '../protocol/index.js';
+import type { ModelBackend } from './backend.js';
+import type { LiveHouse } from './live-house.js';
+
+export function modelBackend({ data, options, log }: LiveHouse): ModelBackend {
+  const offer = (name?: string): Promise<ModelReply> => modelOffer(data, name ?? options.model);
+  return {
+    model: () => offer(),
+    models: async () => {
+      const catalogue = await readCatalogue();
+      const listed = await listModels(data);
+      const names = [...new Set([...catalogue.models, ...listed].map(model => model.name))].sort();
+      const models = await Promise.all(
+        names.map(async name => {
+          const there = listed.find(model => model.name === name);
+          const isDefault = name === catalogue.default;
+          if (there?.problem === undefined) return { ...(await offer(name)), isDefault };
+          const nothing = { downloadBytes: 0, source: '', license: '' };
+          return { name, installed: false, diskBytes: there.bytes, ...nothing, isDefault, problem: there.problem };
+        }),
+      );
+      return { models };
+    },
+    installModel: async ({ name, from }, { signal, onProgress }) => {
+      const { runGraphs } = await import('../engine/index.js');
+      const wanted = name ?? (from === undefined ? options.model : undefined);
+      const installed = await installModel(data, wanted, { from, run: runGraphs, signal, onProgress, log });
+      return offer(installed.name);
+    },
+  };
+}
