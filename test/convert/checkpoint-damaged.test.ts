@@ -8,7 +8,8 @@ import { refusalOf } from './gguf-refusal.js';
 import { metadata, tensors } from './gguf-tiny.js';
 import { ggufFile } from './gguf-writer.js';
 
-suite('GGUF, damaged', () => {
+suite('GGUF, damaged', function () {
+  this.timeout(20_000);
   let folder: string;
   suiteSetup(async () => (folder = await mkdtemp(join(tmpdir(), 'longview-gguf-'))));
   suiteTeardown(() => rm(folder, { recursive: true, force: true }));

@@ -3,6 +3,8 @@
  * A pre-tokenizer that is not known is refused by name: a wrong one would give other ids without any error.
  */
 import { LongviewError } from '../../base/index.js';
+import { BYTE_LEVEL, GPT2_SPLITTING, bytePairTokenizer } from './bpe-tokenizer.js';
+import type { AddedToken, Splitting } from './bpe-tokenizer.js';
 import type { TokenizerFiles } from './checkpoint.js';
 import type { MetadataReader } from './gguf-metadata.js';
 
@@ -10,15 +12,6 @@ import type { MetadataReader } from './gguf-metadata.js';
 const NORMAL = 1;
 const CONTROL = 3;
 const USER_DEFINED = 4;
-
-interface Splitting {
-  readonly preTokenizers: readonly object[];
-  readonly normalizer?: object;
-  /** A piece that is a token as a whole is not split by merges. */
-  readonly ignoreMerges?: boolean;
-}
-
-const BYTE_LEVEL = { type: 'ByteLevel', add_prefix_space: false, trim_offsets: true };
 
 function splitBy(regex: string): readonly object[] {
   return [
@@ -42,7 +35,7 @@ function wordsAndNumbers(digits: string): string {
 
 /** By `tokenizer.ggml.pre`. */
 const SPLITTINGS = new Map<string, Splitting>([
-  ['gpt-2', { preTokenizers: [{ ...BYTE_LEVEL, use_regex: true }] }],
+  ['gpt-2', GPT2_SPLITTING],
   [
     'smollm',
     {
@@ -79,44 +72,21 @@ export function ggufTokenizer(metadata: MetadataReader): TokenizerFiles {
   const types = metadata.numbers('tokenizer.ggml.token_type');
   if (types.length !== tokens.length) throw source.bad(`${tokens.length} tokens have ${types.length} types`);
   const vocabulary: Record<string, number> = Object.create(null) as Record<string, number>;
-  const added: object[] = [];
+  const added: AddedToken[] = [];
   tokens.forEach((content, id) => {
     const type = types[id];
     const isAdded = type === CONTROL || type === USER_DEFINED;
     if (type !== NORMAL && !isAdded) return;
     vocabulary[content] = id;
-    if (!isAdded) return;
-    const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false, special: type === CONTROL };
-    added.push({ id, content, ...flags });
+    if (isAdded) added.push({ id, content, special: type === CONTROL });
   });
   const tokenAt = (key: string) => {
     const id = metadata.optionalNumber(`tokenizer.ggml.${key}_token_id`);
     return id === undefined ? null : (tokens[id] ?? null);
   };
-  const { preTokenizers, normalizer = null, ignoreMerges = false } = splitting;
+  const merges = metadata.texts('tokenizer.ggml.merges');
   return {
-    tokenizerJson: {
-      version: '1.0',
-      truncation: null,
-      padding: null,
-      added_tokens: added,
-      normalizer,
-      pre_tokenizer: preTokenizers.length === 1 ? preTokenizers[0] : { type: 'Sequence', pretokenizers: preTokenizers },
-      post_processor: null,
-      decoder: { ...BYTE_LEVEL, add_prefix_space: true, use_regex: true },
-      model: {
-        type: 'BPE',
-        dropout: null,
-        unk_token: null,
-        continuing_subword_prefix: null,
-        end_of_word_suffix: null,
-        fuse_unk: false,
-        byte_fallback: false,
-        ignore_merges: ignoreMerges,
-        vocab: vocabulary,
-        merges: metadata.texts('tokenizer.ggml.merges'),
-      },
-    },
+    tokenizerJson: bytePairTokenizer({ splitting, vocabulary, added, merges }),
     tokenizerConfig: {
       add_prefix_space: false,
       add_bos_token: metadata.optionalFlag('tokenizer.ggml.add_bos_token') ?? pre === 'llama-bpe',

@@ -2,13 +2,13 @@
  * A Hugging Face folder (config.json, model.safetensors or shards with an index, tokenizer files) as `Checkpoint`.
  * Never follows a name out of the folder.
  */
-import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
 import { LongviewError } from '../../base/index.js';
 import { ByteSource, readJsonObject } from './byte-source.js';
-import type { Checkpoint, TokenizerFiles } from './checkpoint.js';
+import type { BackboneConfig, Checkpoint } from './checkpoint.js';
 import { readBackboneConfig } from './backbone-config.js';
+import { endOfTextId, exists, folderTokenizer, readIfThere } from './folder-tokenizer.js';
 import { readHfConfig } from './hf-config.js';
 import { readSafetensorsHeader } from './safetensors-header.js';
 import { StoredCheckpoint } from './stored-checkpoint.js';
@@ -16,12 +16,11 @@ import type { StoredTensor } from './tensor-reader.js';
 
 const SMALL_JSON = 8 << 20;
 const INDEX_JSON = 64 << 20;
-const TOKENIZER_JSON = 128 << 20;
 const MAX_SHARDS = 1024;
 
 /** `only` names one weights file of the folder, else it is found. Throws `not-found`, `bad-format`, `unsupported`. */
 export async function openHfFolder(folder: string, only?: string): Promise<Checkpoint> {
-  const config = await readJsonObject(join(folder, 'config.json'), SMALL_JSON);
+  const keys = await readJsonObject(join(folder, 'config.json'), SMALL_JSON);
   const generation = await readIfThere(join(folder, 'generation_config.json'));
   const index = only === undefined ? await shardsOf(folder) : undefined;
   const files = index ? [...new Set(index.values())] : [only ?? 'model.safetensors'];
@@ -43,18 +42,19 @@ export async function openHfFolder(folder: string, only?: string): Promise<Check
       }
     }
     const file = join(basename(folder), 'config.json');
-    const isBackbone = config['model_type'] === 'rwkv7backbone';
-    const inputs = { file, config, ...(generation && { generation }) };
+    const inputs = { file, config: keys, ...(generation && { generation }) };
+    const config =
+      keys['model_type'] === 'rwkv7backbone'
+        ? await withEndOfText(folder, readBackboneConfig({ ...inputs, rowsOf: name => tensors.get(name)?.shape[0] }))
+        : readHfConfig({ ...inputs, hasHead: tensors.has('lm_head.weight') || unreadable.has('lm_head.weight') });
     return new StoredCheckpoint({
-      config: isBackbone
-        ? readBackboneConfig({ ...inputs, rowsOf: name => tensors.get(name)?.shape[0] })
-        : readHfConfig({ ...inputs, hasHead: tensors.has('lm_head.weight') || unreadable.has('lm_head.weight') }),
-      rotaryPairs: isBackbone ? 'adjacent' : 'half',
+      config,
+      rotaryPairs: config.family === 'rwkv7backbone' ? 'adjacent' : 'half',
       origin: { kind: 'safetensors', path: folder, files: files.map(file => join(folder, file)) },
       sources,
       tensors,
       unreadable,
-      tokenizer: () => tokenizerOf(folder),
+      tokenizer: () => folderTokenizer(folder, config),
     });
   } catch (error) {
     for (const source of sources) await source.close();
@@ -82,27 +82,15 @@ async function shardsOf(folder: string): Promise<Map<string, string> | undefined
   return index;
 }
 
-async function tokenizerOf(folder: string): Promise<TokenizerFiles> {
-  const tokenizerJson = await readJsonObject(join(folder, 'tokenizer.json'), TOKENIZER_JSON);
-  const tokenizerConfig = (await readIfThere(join(folder, 'tokenizer_config.json'))) ?? {};
-  const template = join(folder, 'chat_template.jinja');
-  if (tokenizerConfig['chat_template'] === undefined && (await exists(template))) {
-    const { size } = await stat(template);
-    if (size > SMALL_JSON) throw new LongviewError('bad-format', `${template} has ${size} bytes.`);
-    tokenizerConfig['chat_template'] = await readFile(template, 'utf8');
-  }
-  return { tokenizerJson, tokenizerConfig };
-}
-
-async function readIfThere(path: string): Promise<Record<string, unknown> | undefined> {
-  return (await exists(path)) ? readJsonObject(path, SMALL_JSON) : undefined;
-}
-
-async function exists(path: string): Promise<boolean> {
+/** The authors' configs name no end of text; their tokenizer does. */
+async function withEndOfText(folder: string, config: BackboneConfig): Promise<BackboneConfig> {
+  if (config.eosIds.length > 0) return config;
   try {
-    await stat(path);
-    return true;
-  } catch {
-    return false;
+    const id = endOfTextId(await folderTokenizer(folder, config));
+    return id === undefined || id >= config.vocabulary ? config : { ...config, eosIds: [id] };
+  } catch (error) {
+    // A folder that has no tokenizer, or one that cannot be used, says so when it is asked for it.
+    if (error instanceof LongviewError) return config;
+    throw error;
   }
 }
