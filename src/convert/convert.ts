@@ -8,13 +8,16 @@ import { mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
-import type { KvmSettings, Manifest, Quantisation, RecallSettings } from '../engine/graph-contract.js';
+import type { Architecture, KvmSettings, Manifest, Quantisation, RecallSettings } from '../engine/graph-contract.js';
 import { FILES, MANIFEST_FILE, MANIFEST_FORMAT } from '../engine/graph-contract.js';
-import type { Checkpoint } from './checkpoint/index.js';
+import type { BackboneConfig, BackboneKvm, Checkpoint, DecoderConfig } from './checkpoint/index.js';
 import { checkCheckpoint, openCheckpoint } from './checkpoint/index.js';
 import { oracleLogits } from './float-oracle.js';
+import { backboneGraph } from './graphs/backbone-graph.js';
+import type { TrainedFold } from './graphs/fold-graph.js';
 import { foldGraph, readGraph, scoreGraph, tokensGraph } from './graphs/fold-graph.js';
 import { forwardGraph } from './graphs/forward-graph.js';
+import { storeBackbone } from './store-backbone.js';
 import { storeWeights } from './store-weights.js';
 import type { GraphRunner } from './stored-check.js';
 import { checkStride, everyColumn, medianDifference } from './stored-check.js';
@@ -95,23 +98,28 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   };
 
   const weights = await WeightsFile.create(join(folder, FILES.weights));
-  let stored;
+  let written: Written;
   try {
-    stored = await storeWeights(checkpoint, quantisation, weights, options);
+    const { config } = checkpoint;
+    written =
+      config.family === 'rwkv7backbone'
+        ? await writeBackbone(checkpoint, config, weights, options)
+        : await writeDecoder(checkpoint, config, weights, options);
     files.push({ name: FILES.weights, ...(await weights.finish()) });
   } catch (error) {
     await weights.abandon();
     throw error;
   }
-  const { headSize } = stored.architecture;
-  await put(FILES.prefill, forwardGraph(stored, FILES.weights, 'prefill'));
-  await put(FILES.decode, forwardGraph(stored, FILES.weights, 'decode'));
-  await put(FILES.tokens, tokensGraph(headSize));
-  await put(FILES.fold, foldGraph(headSize, { choose: 'novelty', values: true }));
-  await put(FILES.place, foldGraph(headSize, { choose: 'given', values: true }));
+  const { architecture, fold: trained } = written;
+  const { headSize } = architecture;
+  await put(FILES.prefill, written.prefill);
+  await put(FILES.decode, written.decode);
+  await put(FILES.tokens, tokensGraph(headSize, trained));
+  await put(FILES.fold, foldGraph(headSize, { choose: 'novelty', values: true, trained }));
+  await put(FILES.place, foldGraph(headSize, { choose: 'given', values: true, trained }));
   await put(FILES.foldKeys, foldGraph(headSize, { choose: 'novelty', values: false }));
   await put(FILES.placeKeys, foldGraph(headSize, { choose: 'given', values: false }));
-  await put(FILES.read, readGraph(headSize));
+  await put(FILES.read, readGraph(headSize, trained));
   await put(FILES.score, scoreGraph(headSize));
   const tokenizer = await tokenizerOf(checkpoint);
   if (tokenizer) {
@@ -133,8 +141,8 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
     origin: entry.origin,
     licence: entry.licence,
     quantisation,
-    architecture: stored.architecture,
-    kvm: { ...defaultKvmSettings, ...entry.kvm },
+    architecture,
+    kvm: written.kvm,
     recall: entry.recall,
     endTokens: checkpoint.config.eosIds,
     verification: { prompt, difference: 0, tolerance: TOLERANCE[quantisation], stride },
@@ -146,6 +154,58 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   const manifest: Manifest = { ...draft, verification: { ...draft.verification, difference }, fingerprint };
   await writeFile(join(folder, MANIFEST_FILE), JSON.stringify(manifest, null, 1));
   return manifest;
+}
+
+/** What the two families write: weights into the file, and the graphs that read them. */
+interface Written {
+  readonly architecture: Architecture;
+  readonly kvm: KvmSettings;
+  readonly prefill: Uint8Array;
+  readonly decode: Uint8Array;
+  readonly fold?: TrainedFold;
+}
+
+async function writeDecoder(
+  checkpoint: Checkpoint,
+  config: DecoderConfig,
+  weights: WeightsFile,
+  options: ConvertOptions,
+): Promise<Written> {
+  const stored = await storeWeights(checkpoint, config, options.quantisation, weights, options);
+  return {
+    architecture: stored.architecture,
+    kvm: { ...defaultKvmSettings, ...options.entry.kvm },
+    prefill: forwardGraph(stored, FILES.weights, 'prefill'),
+    decode: forwardGraph(stored, FILES.weights, 'decode'),
+  };
+}
+
+/** All but the prefix is the checkpoint's own: it was trained so. */
+async function writeBackbone(
+  checkpoint: Checkpoint,
+  config: BackboneConfig,
+  weights: WeightsFile,
+  options: ConvertOptions,
+): Promise<Written> {
+  const stored = await storeBackbone(checkpoint, config, options.quantisation, weights, options);
+  const { graph, carried } = backboneGraph(stored, FILES.weights, 'prefill');
+  return {
+    architecture: { ...stored.architecture, carried },
+    kvm: trainedKvmSettings(config.kvm, options.entry.kvm?.prefix ?? defaultKvmSettings.prefix),
+    prefill: graph,
+    decode: backboneGraph(stored, FILES.weights, 'decode').graph,
+    fold: stored.fold,
+  };
+}
+
+function trainedKvmSettings(kvm: BackboneKvm, prefix: string): KvmSettings {
+  const { chunk, windowChunks, sinks, schedule, roundDownTo, atLeast, maxSlots, gatesInitialState } = kvm;
+  return {
+    ...{ chunk, windowChunks, readingWindowChunks: windowChunks, sinks, prefix },
+    // Of ordinary checkpoints only (retrofit.md).
+    ...{ readDistance: 0, stateBias: [] },
+    trained: { schedule: { ...schedule, roundDownTo, atLeast, atMost: maxSlots }, gatesInitialState },
+  };
 }
 
 /** A checkpoint without a tokenizer (a test model) still converts; it can be run by token ids only. */

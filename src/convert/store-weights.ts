@@ -2,10 +2,10 @@
  * Checkpoint → weights file: layers fused and put in the order that the forward graph wants, quantised row block by row
  * block. Rotary pairs become adjacent. Never holds more than one fused layer's scales and one block of rows.
  */
-import { LongviewError, throwIfCancelled } from '../base/index.js';
+import { throwIfCancelled } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import type { Quantisation } from '../engine/graph-contract.js';
-import type { Checkpoint } from './checkpoint/index.js';
+import type { Checkpoint, DecoderConfig } from './checkpoint/index.js';
 import { rotaryFrequencies } from './checkpoint/index.js';
 import type { StoredLayer, StoredModel } from './graphs/forward-graph.js';
 import type { WeightPlace } from './graphs/graph-builder.js';
@@ -26,7 +26,7 @@ export interface StoreOptions {
 /** Order of rows within a head: identity, or half-split pairs (i, i + d/2) made adjacent (2i, 2i + 1). */
 type RowOrder = 'as is' | 'make pairs adjacent';
 
-interface Part {
+export interface Part {
   readonly tensor: string;
   readonly rows: number;
   readonly order: RowOrder;
@@ -34,13 +34,11 @@ interface Part {
 
 export async function storeWeights(
   checkpoint: Checkpoint,
+  config: DecoderConfig,
   quantisation: Quantisation,
   file: WeightsFile,
   options: StoreOptions = {},
 ): Promise<StoredModel> {
-  const { config } = checkpoint;
-  if (config.family === 'rwkv7backbone')
-    throw new LongviewError('unsupported', 'rwkv7backbone models cannot be converted yet.');
   const { layers, width, heads, keyHeads, headSize, ffnWidth, vocabulary } = config;
   const writer = new LinearWriter(checkpoint, file, headSize);
   const rotary: RowOrder = checkpoint.rotaryPairs === 'half' ? 'make pairs adjacent' : 'as is';
@@ -88,15 +86,17 @@ export async function storeWeights(
   }
   const finalNorm = await writer.vector([part('model.norm.weight', width)]);
   const frequencies = [...rotaryFrequencies(config)];
-  const architecture = { family: config.family, layers, width, heads, keyHeads, headSize, vocabulary, frequencies };
+  const sizes = { layers, kvmLayers: layers, width, heads, keyHeads, headSize, vocabulary };
+  const architecture = { family: config.family, ...sizes, frequencies };
   return { architecture, normEpsilon: config.normEpsilon, embedding, layers: stored, finalNorm, head };
 }
 
-function part(tensor: string, rows: number, order: RowOrder = 'as is'): Part {
+export function part(tensor: string, rows: number, order: RowOrder = 'as is'): Part {
   return { tensor, rows, order };
 }
 
-class LinearWriter {
+/** Writes linear layers and vectors, each made of rows of one or more tensors. */
+export class LinearWriter {
   constructor(
     private readonly checkpoint: Checkpoint,
     private readonly file: WeightsFile,

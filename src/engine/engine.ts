@@ -55,7 +55,17 @@ export interface CallOptions {
 }
 
 /** How the state grows: slots after T tokens. Never shrinks, never over what has left the window. */
-export type Schedule =
+export type Schedule = ScheduleKind & ScheduleLimits;
+
+/** Applied to a schedule's figure in this order (kvm.md, Update: Budget). */
+export interface ScheduleLimits {
+  /** Down to a multiple of this; default 1. */
+  readonly roundDownTo?: number;
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+type ScheduleKind =
   | { readonly kind: 'fixed'; readonly slots: number }
   | { readonly kind: 'powerLaw'; readonly factor: number; readonly exponent: number }
   | { readonly kind: 'saturating'; readonly slots: number }
@@ -151,7 +161,8 @@ export interface Engine extends Disposable {
 }
 
 export interface LossOptions extends CallOptions {
-  readonly schedule: Schedule | { readonly kind: 'full' };
+  /** Default: what the model was trained with; an ordinary checkpoint keeps everything. */
+  readonly schedule?: Schedule | { readonly kind: 'full' };
   /** First token that counts. */
   readonly from: number;
   /** Tokens used of the text at most. */

@@ -23,16 +23,16 @@ export function biasOf(points: Manifest['kvm']['stateBias'], tokensPerSlot: numb
 }
 
 export function giveStates(manifest: Manifest, sinks: Slots, states: readonly ComposedState[]): GivenState {
-  const { layers, heads, keyHeads } = manifest.architecture;
+  const { kvmLayers, heads, keyHeads } = manifest.architecture;
   const { stateBias, stateBiasOfHead, stateTemperatureOfKeyHead } = manifest.kvm;
   const slots = joinSlots([sinks, ...states.map(state => state.slots)]);
-  const bias = new Float32Array(layers * heads * slots.slots);
+  const bias = new Float32Array(kvmLayers * heads * slots.slots);
   const temperature = new Float32Array(slots.groups * slots.slots).fill(1);
   let from = sinks.slots;
   for (const state of states) {
     const to = from + state.slots.slots;
     const common = biasOf(stateBias, state.tokensPerSlot);
-    for (let head = 0; head < layers * heads; head++) {
+    for (let head = 0; head < kvmLayers * heads; head++) {
       const own = stateBiasOfHead?.[Math.floor(head / heads)]?.[head % heads] ?? 0;
       bias.fill(common + own, head * slots.slots + from, head * slots.slots + to);
     }

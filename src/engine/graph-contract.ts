@@ -2,12 +2,14 @@
  * Names, shapes and types of every graph input and output, and the manifest that lies beside the graphs.
  * The converter writes by it, the engine runs by it. Never imports onnxruntime or the file system.
  *
- * L layers, D width, H query heads, K key heads, g = H/K, d head size, V vocabulary; n new tokens, S state slots,
- * P tokens of full past chunks in the window, B rows of the current chunk's buffer, r rows that want logits.
+ * L layers with KVM, D width, H query heads, K key heads, g = H/K, G = L·K groups, d head size, V vocabulary; n new tokens,
+ * S state slots, P tokens of full past chunks in the window, B rows of the current chunk's buffer, r rows that want logits.
+ * `layer` in a name counts the layers with KVM.
  */
+import type { Schedule } from './engine.js';
 
 export const MANIFEST_FILE = 'model.json';
-export const MANIFEST_FORMAT = 1;
+export const MANIFEST_FORMAT = 2;
 
 export const FILES = {
   prefill: 'prefill.onnx',
@@ -33,10 +35,10 @@ export const FORWARD = {
   tokenIds: 'token_ids',
   /** int64 [1,n]: 0..n-1, rows of `cos` and `sin`. */
   rows: 'rows',
-  /** float32 [n,d/2]: rotation of the new tokens' positions. */
+  /** float32 [n,R], one column for each of the R `frequencies`: rotation of the new tokens' positions. */
   cos: 'cos',
   sin: 'sin',
-  /** float32 [n,d/2], equal rows: rotation of the read distance (retrofit.md, D0). */
+  /** float32 [n,R], equal rows: rotation of the read distance (retrofit.md, D0). Not of models trained with KVM. */
   readCos: 'read_cos',
   readSin: 'read_sin',
   /** float32 [1,1,1,B]: 0 where the current chunk's buffer holds a token, else -1e30. */
@@ -63,8 +65,24 @@ export const FORWARD = {
   /** float32 [1,K,n,d], rotated. */
   newKey: (layer: number) => `new_key.${layer}`,
   newValue: (layer: number) => `new_value.${layer}`,
-  /** float32 [1,H,n,d], not rotated. */
+  /** float32 [1,H,n,d], not rotated. Not of models trained with KVM. */
   query: (layer: number) => `query.${layer}`,
+  /** float32 [1,K,n]: merge gates. Of models trained with KVM only. */
+  newGate: (layer: number) => `new_gate.${layer}`,
+} as const;
+
+/** More of `prefill.onnx` and `decode.onnx`, for models that carry tensors from pass to pass (`Architecture.carried`). */
+export const CARRIED = {
+  /** float32 [1]: 1 in the first pass of a text, else 0. */
+  first: 'first',
+  /** What the last pass gave as `out(name)`. */
+  in: (name: string) => `carry.${name}`,
+  out: (name: string) => `carried.${name}`,
+  /** float32 [n,R] of `Architecture.slidingWindow`'s frequencies. */
+  cos: 'sliding_cos',
+  sin: 'sliding_sin',
+  /** float32 [1,1,n,c+n], c carried tokens: 0 where a new token sees a carried or new one, else -1e30. */
+  bias: 'sliding_bias',
 } as const;
 
 /** `tokens.onnx`: keys of one chunk as they lie in the window [1,G,C,d] → what a fold takes. */
@@ -73,12 +91,12 @@ export const TOKENS = {
   key: 'key',
   /** float32 [1,G,C,d]. */
   value: 'value',
-  /** int64 [1,C]: 0..C-1. */
+  /** int64 [1,C]: 0..C-1. Rotation is not of models trained with KVM, here as below. */
   rows: 'rows',
   /** float32 [C,d/2]; the graph rotates back by them. */
   cos: 'cos',
   sin: 'sin',
-  /** float32 [G,C,d], un-rotated. */
+  /** float32 [G,C,d], un-rotated; of a model trained with KVM `LN_s(zero_rope(k))`. */
   plainKey: 'plain_key',
   plainValue: 'plain_value',
   /** float32 [G,C]. */
@@ -100,6 +118,10 @@ export const FOLD = {
   inCount: 'in_count',
   inKeyRadius: 'in_key_radius',
   inValueRadius: 'in_value_radius',
+  /** float32 [G,N]: merge gates, 1 for slots. Of models trained with KVM only, like `inRead`. */
+  inGate: 'in_gate',
+  /** float32 [G,N,d]: what novelty and winner compare with `LN_s(S_k)`. */
+  inRead: 'in_read',
   /** int64 [1]: how many of the incoming become slots (fold: the most novel ones). */
   append: 'append',
   /** int64 [G,n]: which of the incoming become slots, ascending (place only). */
@@ -143,13 +165,34 @@ export type Quantisation = 'f32' | 'q8' | 'q4';
 export interface Architecture {
   readonly family: string;
   readonly layers: number;
+  /** Layers that have KVM's window and state; all of a decoder's. */
+  readonly kvmLayers: number;
   readonly width: number;
   readonly heads: number;
   readonly keyHeads: number;
   readonly headSize: number;
   readonly vocabulary: number;
-  /** float64 [d/2]: angular frequencies of the rotary pairs, scaling applied. */
+  /**
+   * float64 [R], R <= d/2: angular frequencies of the rotary pairs, scaling applied; dimensions from 2·R on are not rotated.
+   * Negative ones turn clockwise.
+   */
   readonly frequencies: readonly number[];
+  /** Tensors that each pass hands to the next, and their shapes before the first, where they are all zero. Absent: none. */
+  readonly carried?: readonly { readonly name: string; readonly shape: readonly number[] }[];
+  /** Layers without KVM that see the last `tokens` tokens, the current one counted, with a rotation of their own. */
+  readonly slidingWindow?: { readonly tokens: number; readonly frequencies: readonly number[] };
+}
+
+/** G: groups of a state, a key head of a layer with KVM each, layer-major. */
+export function groupsOf({ kvmLayers, keyHeads }: Architecture): number {
+  return kvmLayers * keyHeads;
+}
+
+/** What a checkpoint that was trained with KVM fixes (kvm.md). Its slots all weigh 1; its queries read the state as they read the window. */
+export interface TrainedKvm {
+  readonly schedule: Schedule;
+  /** Whether the merge gate multiplies the first chunk's keys and values when its tokens become the first slots. */
+  readonly gatesInitialState: boolean;
 }
 
 /** How KVM reads this model: fixed when it is converted (chunk) or taken from the model's entry. */
@@ -169,6 +212,8 @@ export interface KvmSettings {
   readonly stateTemperatureOfKeyHead?: readonly (readonly number[])[];
   /** Start of every text that is read; its first `sinks` tokens are the shared sinks. `{label}` is the text's place. */
   readonly prefix: string;
+  /** Absent: an ordinary checkpoint (retrofit.md). */
+  readonly trained?: TrainedKvm;
 }
 
 export interface RecallSettings {

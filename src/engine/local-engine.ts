@@ -17,6 +17,7 @@ import type {
 } from './engine.js';
 import { giveStates } from './given-state.js';
 import type { ComposedState } from './given-state.js';
+import { groupsOf } from './graph-contract.js';
 import { measureLoss } from './loss.js';
 import { Model } from './model.js';
 import type { LoadOptions } from './model.js';
@@ -80,8 +81,8 @@ class LocalEngine implements Engine {
       done += gist.slots;
       options.onProgress?.(done);
     }
-    const { layers, keyHeads, headSize } = this.loaded.manifest.architecture;
-    return packSlots((await compressor.finish()) ?? emptySlots(layers * keyHeads, headSize));
+    const { architecture } = this.loaded.manifest;
+    return packSlots((await compressor.finish()) ?? emptySlots(groupsOf(architecture), architecture.headSize));
   }
 
   putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void> {
@@ -129,8 +130,8 @@ class LocalEngine implements Engine {
   }
 
   private checkShape(slots: PackedSlots, what: string): void {
-    const { layers, keyHeads, headSize } = this.loaded.manifest.architecture;
-    if (slots.groups !== layers * keyHeads || slots.headSize !== headSize) {
+    const { architecture } = this.loaded.manifest;
+    if (slots.groups !== groupsOf(architecture) || slots.headSize !== architecture.headSize) {
       throw new LongviewError('bad-format', `${what} was made by another model; compose it again.`);
     }
   }
@@ -161,7 +162,7 @@ function describe(model: Model, heads: RecallHeads): ModelDescription {
     windowChunks: manifest.kvm.windowChunks,
     sinks: manifest.kvm.sinks,
     // Keys and values as int8, and five float32 numbers a group.
-    bytesPerSlot: layers * keyHeads * (2 * headSize + 20),
+    bytesPerSlot: groupsOf(manifest.architecture) * (2 * headSize + 20),
     quantisation: manifest.quantisation,
     provider: model.provider,
     recall: { keyHeads: heads.keyHeads.length, keyHeadOf: heads.keyHeadOf, parameters: heads.parameters },

@@ -13,8 +13,9 @@ export async function measureLoss(
   options: LossOptions,
 ): Promise<{ loss: number; tokens: number }> {
   const ids = [...tokenizer.encode(text).ids.subarray(0, options.limit)];
-  const full = options.schedule.kind === 'full';
-  const schedule: Schedule = options.schedule.kind === 'full' ? { kind: 'keepEverything' } : options.schedule;
+  const wanted = options.schedule ?? model.manifest.kvm.trained?.schedule ?? { kind: 'keepEverything' };
+  const full = wanted.kind === 'full';
+  const schedule: Schedule = wanted.kind === 'full' ? { kind: 'keepEverything' } : wanted;
   const windowChunks = full ? Math.ceil(ids.length / model.manifest.kvm.chunk) + 1 : options.windowChunks;
   const session = await KvmSession.start(model, { schedule, readDistance: options.readDistance, windowChunks });
   const { vocabulary } = model.manifest.architecture;

@@ -7,18 +7,22 @@ import { MANIFEST_FILE, MANIFEST_FORMAT } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
 
 const count = z.number().int().positive().max(1e7);
+const schedule = z.looseObject({ kind: z.enum(['fixed', 'powerLaw', 'saturating']) });
 const manifestShape = z.looseObject({
   name: z.string(),
   fingerprint: z.string().min(1),
   quantisation: z.enum(['f32', 'q8', 'q4']),
   architecture: z.looseObject({
     layers: count,
+    kvmLayers: count,
     width: count,
     heads: count,
     keyHeads: count,
     headSize: count,
     vocabulary: count,
     frequencies: z.array(z.number()),
+    carried: z.array(z.looseObject({ name: z.string(), shape: z.array(z.number().int().min(0).max(1e7)) })).optional(),
+    slidingWindow: z.looseObject({ tokens: count, frequencies: z.array(z.number()) }).optional(),
   }),
   kvm: z.looseObject({
     chunk: count,
@@ -28,6 +32,7 @@ const manifestShape = z.looseObject({
     readDistance: z.number(),
     stateBias: z.array(z.looseObject({ tokensPerSlot: z.number().positive(), bias: z.number() })),
     prefix: z.string(),
+    trained: z.looseObject({ schedule, gatesInitialState: z.boolean() }).optional(),
   }),
   verification: z.looseObject({
     prompt: z.array(z.number().int().min(0)).max(4096),

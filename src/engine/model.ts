@@ -60,7 +60,7 @@ export class Model {
       await Graph.load(join(path, FILES.prefill), settings),
       await Graph.load(join(path, FILES.decode), { ...settings, spinning: true }),
       await Graph.load(join(path, FILES.score), settings),
-      await Folder.load(path, settings),
+      await Folder.load(path, settings, manifest.kvm.trained),
       provider,
     );
   }

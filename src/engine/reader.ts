@@ -5,6 +5,7 @@
 import { LongviewError, throwIfCancelled } from '../base/index.js';
 import { Compressor, RecallMerger } from './compress.js';
 import type { CallOptions, ReadRequest, Schedule } from './engine.js';
+import { groupsOf } from './graph-contract.js';
 import { linesOfTokens } from './lines.js';
 import type { Model } from './model.js';
 import { packRecall, packSlots } from './packing.js';
@@ -19,10 +20,14 @@ import { emptySlots, sliceSlots } from './state.js';
 import type { TextTokenizer } from './tokenizer.js';
 
 /**
- * A text is read through window and sinks alone: what leaves the window goes into the gist, which later readers attend to.
- * The recall heads were fitted on keys read so; reading through a growing state cost recall and time (docs/measurements.md).
+ * An ordinary checkpoint reads a text through window and sinks alone: what leaves the window goes into the gist, which later
+ * readers attend to. The recall heads were fitted on keys read so; reading through a growing state cost recall and time
+ * (docs/measurements.md). A model trained with KVM reads through its state, as it was trained.
  */
-const READING: Schedule = { kind: 'windowOnly' };
+function readingSchedule({ manifest }: Model): Schedule {
+  return manifest.kvm.trained?.schedule ?? { kind: 'windowOnly' };
+}
+
 const NO_SLOT = 0xffffffff;
 const LABEL = '{label}';
 
@@ -45,10 +50,10 @@ export function prefixStart(model: Model, tokenizer: TextTokenizer): number[] {
 /** The first tokens of every text as slots of weight 1, from one reading. */
 export async function readSinks(model: Model, tokenizer: TextTokenizer): Promise<Slots> {
   const ids = prefixStart(model, tokenizer).slice(0, model.manifest.kvm.sinks);
-  const session = await KvmSession.start(model, { schedule: READING });
+  const session = await KvmSession.start(model, { schedule: readingSchedule(model) });
   await session.pass(ids, { logitRows: [] });
   const [tokens] = await windowTokens(model, session);
-  return tokens!;
+  return model.folder.firstSlots(tokens!);
 }
 
 export async function readText(
@@ -68,7 +73,7 @@ export async function readText(
 
   const gist = new GistBuilder(model, ids.length, request.gistSlots ?? gistSlotsFor(ids.length));
   const session = await KvmSession.start(model, {
-    schedule: READING,
+    schedule: readingSchedule(model),
     windowChunks: kvm.readingWindowChunks,
     onLeaving: tokens => gist.add(tokens),
   });
@@ -113,18 +118,19 @@ async function recallKeys(model: Model, heads: RecallHeads, pass: Pass, skip: nu
   if (n === 0 || groups === 0) return { groups, slots: 0, headSize, keySum: rotated, count: new Float32Array(0) };
   const rotation = rotationOf(frequencies, pass.firstPosition + skip, n);
   // Keys stand in for values: recall has none.
-  return model.folder.tokensOf(rotated, rotated, rotation, groups, headSize);
+  return model.folder.tokensOf({ keys: rotated, values: rotated }, rotation, groups, headSize);
 }
 
 /** Window blocks as un-rotated tokens, oldest first. */
 async function windowTokens(model: Model, session: KvmSession): Promise<Slots[]> {
-  const { layers, keyHeads, headSize, frequencies } = model.manifest.architecture;
-  const groups = layers * keyHeads;
+  const { architecture } = model.manifest;
+  const { headSize, frequencies } = architecture;
+  const groups = groupsOf(architecture);
   const tokens: Slots[] = [];
   for (const block of session.windowBlocks()) {
     const rows = block.keys.length / groups / headSize;
     const rotation = rotationOf(frequencies, block.firstPosition, rows);
-    tokens.push(await model.folder.tokensOf(block.keys, block.values, rotation, groups, headSize));
+    tokens.push(await model.folder.tokensOf(block, rotation, groups, headSize));
   }
   return tokens;
 }
@@ -152,8 +158,8 @@ class GistBuilder {
 
   async finish(rest: readonly Slots[]): Promise<Slots> {
     for (const tokens of rest) await this.add(tokens);
-    const { layers, keyHeads, headSize } = this.model.manifest.architecture;
-    return (await this.compressor.finish()) ?? emptySlots(layers * keyHeads, headSize);
+    const { architecture } = this.model.manifest;
+    return (await this.compressor.finish()) ?? emptySlots(groupsOf(architecture), architecture.headSize);
   }
 }
 

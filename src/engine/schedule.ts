@@ -3,6 +3,12 @@ import type { Schedule } from './engine.js';
 
 /** Slots wanted after `tokens` tokens, before the limits of what is there. */
 export function scheduledSlots(schedule: Schedule, tokens: number): number {
+  const { roundDownTo = 1, atLeast = 0, atMost = Infinity } = schedule;
+  const slots = Math.floor(unlimitedSlots(schedule, tokens) / roundDownTo) * roundDownTo;
+  return Math.min(Math.max(slots, atLeast), atMost);
+}
+
+function unlimitedSlots(schedule: Schedule, tokens: number): number {
   switch (schedule.kind) {
     case 'fixed':
       return schedule.slots;

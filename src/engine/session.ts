@@ -4,8 +4,9 @@
  * Not safe for two calls at once; one session, one caller.
  */
 import type { Schedule } from './engine.js';
+import { Carried } from './carried.js';
 import type { Model } from './model.js';
-import { FORWARD } from './graph-contract.js';
+import { FORWARD, groupsOf } from './graph-contract.js';
 import type { Tensor } from './ort.js';
 import { floatData, floats, integers } from './ort.js';
 import { rotationOf } from './rotary.js';
@@ -19,7 +20,7 @@ import { Window, layerTensors } from './window.js';
 /** A state that is there before the first token; none of its slots takes merges. */
 export interface GivenState {
   readonly slots: Slots;
-  /** float32 [L,H,S]: added to each slot's logit beside log(count). */
+  /** float32 [L,H,S]: added to each slot's logit. */
   readonly bias: Float32Array;
   /** float32 [G,S]: multiplies read keys. */
   readonly temperature: Float32Array;
@@ -65,14 +66,21 @@ export class KvmSession {
   private readonly givenSlots: number;
   private tokensSeen = 0;
   private readonly readDistance: number;
+  private readonly carried: Carried | undefined;
 
   private constructor(
     private readonly model: Model,
     private readonly options: SessionOptions,
   ) {
     const { architecture, kvm } = model.manifest;
-    this.window = new Window(architecture, kvm.chunk, options.windowChunks ?? kvm.windowChunks);
-    this.state = options.given?.slots ?? emptySlots(architecture.layers * architecture.keyHeads, architecture.headSize);
+    this.window = new Window(
+      architecture,
+      kvm.chunk,
+      options.windowChunks ?? kvm.windowChunks,
+      kvm.trained !== undefined,
+    );
+    this.carried = architecture.carried && new Carried(architecture);
+    this.state = options.given?.slots ?? emptySlots(groupsOf(architecture), architecture.headSize);
     this.givenSlots = this.state.slots;
     this.readDistance = options.readDistance ?? kvm.readDistance;
     const none = new Float32Array(0);
@@ -104,6 +112,11 @@ export class KvmSession {
     return this.window.blocks();
   }
 
+  /** What the next pass gets of the last one under that name (`Architecture.carried`). */
+  carriedTensor(name: string): Tensor | undefined {
+    return this.carried?.tensor(name);
+  }
+
   /** One pass over tokens of one chunk (at most `room`). Blocks the thread while it computes. */
   async pass(ids: readonly number[], options: PassOptions): Promise<Pass> {
     const leaving = this.window.roll();
@@ -112,14 +125,18 @@ export class KvmSession {
     if (n === 0 || n > this.window.room) throw new Error(`A pass takes 1 to ${this.window.room} tokens, not ${n}.`);
     const graph = n <= DECODE_TOKENS ? this.model.decode : this.model.prefill;
     const rotation = rotationOf(this.model.manifest.architecture.frequencies, this.tokensSeen, n);
-    const layers = this.model.manifest.architecture.layers;
+    const { architecture, kvm } = this.model.manifest;
+    const { kvmLayers } = architecture;
     const outputs = [FORWARD.logits, ...(options.queryLayers ?? []).map(FORWARD.query)];
-    for (let i = 0; i < layers; i++) outputs.push(FORWARD.newKey(i), FORWARD.newValue(i));
+    for (let i = 0; i < kvmLayers; i++) outputs.push(FORWARD.newKey(i), FORWARD.newValue(i));
+    for (let i = 0; kvm.trained && i < kvmLayers; i++) outputs.push(FORWARD.newGate(i));
+    if (this.carried) outputs.push(...this.carried.outputs);
     const result = await graph.run(this.feeds(ids, rotation, options.logitRows, graph === this.model.decode), outputs);
     const pick = (name: (layer: number) => string): Tensor[] =>
-      Array.from({ length: layers }, (_, layer) => result[name(layer)]!);
+      Array.from({ length: kvmLayers }, (_, layer) => result[name(layer)]!);
     const keys = pick(FORWARD.newKey);
-    this.window.append(keys, pick(FORWARD.newValue), n);
+    this.window.append(keys, pick(FORWARD.newValue), n, kvm.trained && pick(FORWARD.newGate));
+    this.carried?.take(result);
     const firstPosition = this.tokensSeen;
     this.tokensSeen += n;
     return {
@@ -137,27 +154,30 @@ export class KvmSession {
     logitRows: readonly number[],
     single: boolean,
   ): Record<string, Tensor> {
-    const { architecture } = this.model.manifest;
+    const { architecture, kvm } = this.model.manifest;
     const n = ids.length;
-    const half = architecture.headSize / 2;
-    const read = rotationOf(architecture.frequencies, this.readDistance, n, 0);
+    const half = architecture.frequencies.length;
     const { pastLayers, blockLayers } = this.window;
     const feeds: Record<string, Tensor> = {
       [FORWARD.tokenIds]: integers(ids, [1, n]),
       [FORWARD.rows]: integers(rotation.indices, [1, n]),
       [FORWARD.cos]: floats(rotation.cos, [n, half]),
       [FORWARD.sin]: floats(rotation.sin, [n, half]),
-      [FORWARD.readCos]: floats(read.cos, [n, half]),
-      [FORWARD.readSin]: floats(read.sin, [n, half]),
       [FORWARD.blockBias]: this.window.blockBias,
       [FORWARD.causalBias]: this.model.causalBias(n),
       [FORWARD.logitRows]: integers(logitRows),
     };
+    if (!kvm.trained) {
+      const read = rotationOf(architecture.frequencies, this.readDistance, n, 0);
+      feeds[FORWARD.readCos] = floats(read.cos, [n, half]);
+      feeds[FORWARD.readSin] = floats(read.sin, [n, half]);
+    }
+    if (this.carried) Object.assign(feeds, this.carried.feeds(this.tokensSeen, n));
     if (single) {
       const parts = [this.state.slots, this.window.pastRows, this.window.blockRows, n];
       feeds[FORWARD.parts] = integers(parts);
     }
-    for (let i = 0; i < architecture.layers; i++) {
+    for (let i = 0; i < architecture.kvmLayers; i++) {
       feeds[FORWARD.stateKey(i)] = this.stateLayers.keys[i]!;
       feeds[FORWARD.stateValue(i)] = this.stateLayers.values[i]!;
       feeds[FORWARD.stateBias(i)] = this.stateBias[i]!;
@@ -174,23 +194,24 @@ export class KvmSession {
     const { architecture, kvm } = this.model.manifest;
     const { schedule } = this.options;
     const own = this.state.slots - this.givenSlots;
-    const groups = architecture.layers * architecture.keyHeads;
     const drops = schedule.kind === 'windowOnly' && (own > 0 || this.givenSlots > 0);
     if (drops && !this.options.onLeaving) return;
     const rotation = rotationOf(architecture.frequencies, block.firstPosition, kvm.chunk);
-    const tokens = await this.model.folder.tokensOf(block.keys, block.values, rotation, groups, architecture.headSize);
+    const { folder } = this.model;
+    const tokens = await folder.tokensOf(block, rotation, groupsOf(architecture), architecture.headSize);
     await this.options.onLeaving?.(tokens);
     if (drops) return;
     if (schedule.kind === 'windowOnly') {
-      this.state = sliceSlots(tokens, 0, kvm.sinks);
+      this.state = folder.firstSlots(sliceSlots(tokens, 0, kvm.sinks));
     } else if (own === 0) {
-      this.state = this.givenSlots === 0 ? tokens : joinSlots([this.state, tokens]);
+      const first = folder.firstSlots(tokens);
+      this.state = this.givenSlots === 0 ? first : joinSlots([this.state, first]);
     } else {
       const left = block.firstPosition + kvm.chunk;
       const at = { tokens: this.tokensSeen, left, slots: own, chunk: kvm.chunk };
       const protectedSlots = this.givenSlots > 0 ? this.givenSlots : kvm.sinks;
       const novel = appendedSlots(schedule, at);
-      this.state = (await this.model.folder.fold(this.state, tokens, { novel }, protectedSlots)).state;
+      this.state = (await folder.fold(this.state, tokens, { novel }, protectedSlots)).state;
     }
     await this.refreshState();
   }
@@ -208,16 +229,21 @@ export class KvmSession {
     this.stateBias = this.biasTensors();
   }
 
-  /** log(count) of each slot, plus the given slots' own bias: [1,H,1,S] per layer. */
+  /**
+   * log(count) of each slot (0 where the model was trained with KVM, which learned to do without), plus the given slots'
+   * own bias: [1,H,1,S] per layer.
+   */
   private biasTensors(): Tensor[] {
-    const { layers, heads, keyHeads } = this.model.manifest.architecture;
+    const { kvm, architecture } = this.model.manifest;
+    const { kvmLayers, heads, keyHeads } = architecture;
     const { slots, count } = this.state;
     const queriesPerKey = heads / keyHeads;
-    return Array.from({ length: layers }, (_, layer) => {
+    return Array.from({ length: kvmLayers }, (_, layer) => {
       const bias = new Float32Array(heads * slots);
       for (let head = 0; head < heads; head++) {
         const group = layer * keyHeads + Math.floor(head / queriesPerKey);
-        for (let slot = 0; slot < slots; slot++) bias[head * slots + slot] = Math.log(count[group * slots + slot]!);
+        for (let slot = 0; !kvm.trained && slot < slots; slot++)
+          bias[head * slots + slot] = Math.log(count[group * slots + slot]!);
         for (let slot = 0; this.options.given && slot < this.givenSlots; slot++) {
           bias[head * slots + slot]! += this.options.given.bias[(layer * heads + head) * this.givenSlots + slot]!;
         }

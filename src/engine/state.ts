@@ -1,10 +1,11 @@
 /**
  * The compressed state of all layers and how chunks are folded into it: sums, counts and read radii in plain arrays,
  * computed by the fold graphs. Source: kvm.md, Update; retrofit.md for ordinary checkpoints.
- * G = layers x key heads groups (layer-major), S slots, d head size.
+ * G = layers with KVM x key heads groups (layer-major), S slots, d head size.
  */
 import { join } from 'node:path';
 import { FILES, FOLD, READ, TOKENS } from './graph-contract.js';
+import type { TrainedKvm } from './graph-contract.js';
 import type { Tensor } from './ort.js';
 import { Graph, floatData, floats, integerData, integers } from './ort.js';
 import type { SessionSettings } from './ort.js';
@@ -20,6 +21,8 @@ export interface Slots {
   readonly count: Float32Array;
   readonly keyRadius: Float32Array;
   readonly valueRadius: Float32Array;
+  /** Merge gates of tokens of a model trained with KVM: not yet applied. Slots have none. */
+  readonly gate?: Float32Array;
 }
 
 /** The same groups side by side: S is the sum of the parts' slots. */
@@ -48,6 +51,7 @@ export function joinSlots(parts: readonly Slots[]): Slots {
     count: join(part => part.count, 1),
     keyRadius: join(part => part.keyRadius, 1),
     valueRadius: join(part => part.valueRadius, 1),
+    ...(first.gate && { gate: join(part => part.gate!, 1) }),
   };
 }
 
@@ -71,7 +75,15 @@ export function sliceSlots(state: Slots, from: number, to: number): Slots {
     count: cut(state.count, 1),
     keyRadius: cut(state.keyRadius, 1),
     valueRadius: cut(state.valueRadius, 1),
+    ...(state.gate && { gate: cut(state.gate, 1) }),
   };
+}
+
+/** Keys and values of some window rows, float32 [G,C,d]; merge gates [G,C] where the model was trained with KVM. */
+export interface WindowRows {
+  readonly keys: Float32Array;
+  readonly values: Float32Array;
+  readonly gates?: Float32Array;
 }
 
 /** Keys only, for recall. */
@@ -113,9 +125,10 @@ export class Folder {
     private readonly foldKeys_: Graph,
     private readonly placeKeys: Graph,
     private readonly read_: Graph,
+    private readonly trained: TrainedKvm | undefined,
   ) {}
 
-  static async load(folder: string, settings: SessionSettings): Promise<Folder> {
+  static async load(folder: string, settings: SessionSettings, trained?: TrainedKvm): Promise<Folder> {
     const load = (file: string): Promise<Graph> => Graph.load(join(folder, file), settings);
     return new Folder(
       await load(FILES.tokens),
@@ -124,28 +137,29 @@ export class Folder {
       await load(FILES.foldKeys),
       await load(FILES.placeKeys),
       await load(FILES.read),
+      trained,
     );
   }
 
-  /** Window keys [G,C,d] (rotated) and values [G,C,d] of one chunk → tokens as slots of count 1. */
+  /** Window rows that lie at the positions of `rotation` → tokens as slots of count 1. */
   async tokensOf(
-    keys: Float32Array,
-    values: Float32Array,
+    { keys, values, gates }: WindowRows,
     rotation: Rotation,
     groups: number,
     headSize: number,
   ): Promise<Slots> {
     const rows = rotation.rows;
-    const result = await this.tokens.run(
-      {
-        [TOKENS.key]: floats(keys, [1, groups, rows, headSize]),
-        [TOKENS.value]: floats(values, [1, groups, rows, headSize]),
-        [TOKENS.rows]: integers(rotation.indices, [1, rows]),
-        [TOKENS.cos]: floats(rotation.cos, [rows, headSize / 2]),
-        [TOKENS.sin]: floats(rotation.sin, [rows, headSize / 2]),
-      },
-      [TOKENS.plainKey, TOKENS.plainValue, TOKENS.keyRadius, TOKENS.valueRadius],
-    );
+    const feeds: Record<string, Tensor> = {
+      [TOKENS.key]: floats(keys, [1, groups, rows, headSize]),
+      [TOKENS.value]: floats(values, [1, groups, rows, headSize]),
+    };
+    if (!this.trained) {
+      feeds[TOKENS.rows] = integers(rotation.indices, [1, rows]);
+      feeds[TOKENS.cos] = floats(rotation.cos, [rows, headSize / 2]);
+      feeds[TOKENS.sin] = floats(rotation.sin, [rows, headSize / 2]);
+    }
+    const outputs = [TOKENS.plainKey, TOKENS.plainValue, TOKENS.keyRadius, TOKENS.valueRadius];
+    const result = await this.tokens.run(feeds, outputs);
     return {
       groups,
       slots: rows,
@@ -155,7 +169,16 @@ export class Folder {
       count: new Float32Array(groups * rows).fill(1),
       keyRadius: floatData(result[TOKENS.keyRadius]!),
       valueRadius: floatData(result[TOKENS.valueRadius]!),
+      ...(gates && { gate: gates }),
     };
+  }
+
+  /** The first tokens of a text as its first slots, none merged (kvm.md, Update: 1); the radii stay ungated. */
+  firstSlots({ gate, ...tokens }: Slots): Slots {
+    if (!gate || !this.trained?.gatesInitialState) return tokens;
+    const gated = (sums: Float32Array): Float32Array =>
+      sums.map((value, i) => value * gate[Math.floor(i / tokens.headSize)]!);
+    return { ...tokens, keySum: gated(tokens.keySum), valueSum: gated(tokens.valueSum) };
   }
 
   /** Folds incoming slots into a state; the first `sinks` slots take no merges. The state given is not changed. */
@@ -171,6 +194,13 @@ export class Folder {
       [FOLD.inKeyRadius]: floats(incoming.keyRadius, [groups, incoming.slots]),
       [FOLD.inValueRadius]: floats(incoming.valueRadius, [groups, incoming.slots]),
     };
+    if (this.trained) {
+      // A token's key has been through LN_s; a slot's is a sum, compared as it is read.
+      const read = incoming.gate ? incoming.keySum : (await this.read(incoming)).keys;
+      const gate = incoming.gate ?? new Float32Array(groups * incoming.slots).fill(1);
+      feeds[FOLD.inRead] = floats(read, [groups, incoming.slots, headSize]);
+      feeds[FOLD.inGate] = floats(gate, [groups, incoming.slots]);
+    }
     const names = [FOLD.keySum, FOLD.valueSum, FOLD.count, FOLD.keyRadius, FOLD.valueRadius];
     const graph = 'rows' in append ? this.place : this.fold_;
     const result = await graph.run(feeds, [...names.map(FOLD.out), FOLD.slot]);
@@ -218,7 +248,7 @@ export class Folder {
       {
         [READ.keySum]: floats(state.keySum, [groups, slots, headSize]),
         [READ.valueSum]: floats(state.valueSum, [groups, slots, headSize]),
-        [READ.keyRadius]: floats(state.keyRadius, [groups, slots]),
+        ...(!this.trained && { [READ.keyRadius]: floats(state.keyRadius, [groups, slots]) }),
         [READ.valueRadius]: floats(state.valueRadius, [groups, slots]),
         [READ.temperature]: floats(temperature, [groups, slots]),
       },

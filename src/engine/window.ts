@@ -5,11 +5,10 @@
 import type { Tensor } from './ort.js';
 import { floatData, floats } from './ort.js';
 import type { Architecture } from './graph-contract.js';
+import type { WindowRows } from './state.js';
 
-/** Keys and values of one chunk of all layers, float32 [G,C,d], and the position of its first token. */
-export interface WindowBlock {
-  readonly keys: Float32Array;
-  readonly values: Float32Array;
+/** One chunk of all layers, and the position of its first token. */
+export interface WindowBlock extends WindowRows {
   readonly firstPosition: number;
 }
 
@@ -34,6 +33,8 @@ export class Window {
     private readonly architecture: Architecture,
     private readonly chunk: number,
     private readonly windowChunks: number,
+    /** Whether tokens have merge gates. */
+    private readonly gated = false,
   ) {
     this.block = this.freshBlock(0);
     this.bias = new Float32Array(chunk).fill(MASKED);
@@ -69,20 +70,24 @@ export class Window {
     return floats(this.bias.subarray(0, this.blockRows), [1, 1, 1, this.blockRows]);
   }
 
-  /** Puts n tokens behind the last; keys and values per layer, float32 [1,K,n,d]. n must not exceed `room`. */
-  append(keys: readonly Tensor[], values: readonly Tensor[], n: number): void {
+  /**
+   * Puts n tokens behind the last; keys and values per layer, float32 [1,K,n,d], and gates [1,K,n] where the window has
+   * them. n must not exceed `room`.
+   */
+  append(keys: readonly Tensor[], values: readonly Tensor[], n: number, gates: readonly Tensor[] = []): void {
     const { keyHeads, headSize } = this.architecture;
-    const put = (target: Float32Array, layers: readonly Tensor[]): void => {
+    const put = (target: Float32Array, layers: readonly Tensor[], size: number): void => {
       layers.forEach((tensor, layer) => {
         const data = floatData(tensor);
         for (let head = 0; head < keyHeads; head++) {
           const row = (layer * keyHeads + head) * this.chunk + this.filled;
-          target.set(data.subarray(head * n * headSize, (head + 1) * n * headSize), row * headSize);
+          target.set(data.subarray(head * n * size, (head + 1) * n * size), row * size);
         }
       });
     };
-    put(this.block.keys, keys);
-    put(this.block.values, values);
+    put(this.block.keys, keys, headSize);
+    put(this.block.values, values, headSize);
+    if (this.block.gates) put(this.block.gates, gates, 1);
     this.bias.fill(0, this.filled, this.filled + n);
     this.filled += n;
   }
@@ -103,23 +108,27 @@ export class Window {
   /** What the window holds, oldest first, each cut to its tokens: for folding it away at the end of a text. */
   blocks(): WindowBlock[] {
     const { headSize } = this.architecture;
-    const cut = (values: Float32Array): Float32Array => {
-      const groups = values.length / (this.chunk * headSize);
-      const part = new Float32Array(groups * this.filled * headSize);
+    const cut = (values: Float32Array, size: number): Float32Array => {
+      const groups = values.length / (this.chunk * size);
+      const part = new Float32Array(groups * this.filled * size);
       for (let group = 0; group < groups; group++) {
-        const start = group * this.chunk * headSize;
-        part.set(values.subarray(start, start + this.filled * headSize), group * this.filled * headSize);
+        const start = group * this.chunk * size;
+        part.set(values.subarray(start, start + this.filled * size), group * this.filled * size);
       }
       return part;
     };
     if (this.filled === 0) return [...this.past];
-    return [...this.past, { ...this.block, keys: cut(this.block.keys), values: cut(this.block.values) }];
+    const { keys, values, gates, firstPosition } = this.block;
+    const newest = { keys: cut(keys, headSize), values: cut(values, headSize), firstPosition };
+    return [...this.past, gates ? { ...newest, gates: cut(gates, 1) } : newest];
   }
 
   private freshBlock(firstPosition: number): WindowBlock {
-    const { layers, keyHeads, headSize } = this.architecture;
-    const size = layers * keyHeads * this.chunk * headSize;
-    return { keys: new Float32Array(size), values: new Float32Array(size), firstPosition };
+    const { kvmLayers, keyHeads, headSize } = this.architecture;
+    const rows = kvmLayers * keyHeads * this.chunk;
+    const size = rows * headSize;
+    const block = { keys: new Float32Array(size), values: new Float32Array(size), firstPosition };
+    return this.gated ? { ...block, gates: new Float32Array(rows) } : block;
   }
 
   private joinPast(): LayerTensors {
@@ -156,12 +165,12 @@ export function layerTensors(
   values: Float32Array,
   rows: number,
 ): LayerTensors {
-  const { layers, keyHeads, headSize } = architecture;
+  const { kvmLayers, keyHeads, headSize } = architecture;
   const size = keyHeads * rows * headSize;
   const view = (all: Float32Array, layer: number): Tensor =>
     floats(all.subarray(layer * size, (layer + 1) * size), [1, keyHeads, rows, headSize]);
   return {
-    keys: Array.from({ length: layers }, (_, layer) => view(keys, layer)),
-    values: Array.from({ length: layers }, (_, layer) => view(values, layer)),
+    keys: Array.from({ length: kvmLayers }, (_, layer) => view(keys, layer)),
+    values: Array.from({ length: kvmLayers }, (_, layer) => view(values, layer)),
   };
 }

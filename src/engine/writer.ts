@@ -13,7 +13,10 @@ export interface WriteOptions extends CallOptions {
   readonly onText?: (text: string) => void;
 }
 
-/** Of a prompt up to this long nothing is merged; a longer one grows a state as the paper does by default. */
+/**
+ * An ordinary checkpoint merges nothing of a prompt up to this long; of a longer one it grows a state as the paper does by
+ * default. A model trained with KVM keeps its own schedule.
+ */
 const UNMERGED_TOKENS = 2048;
 const GROWING: Schedule = { kind: 'powerLaw', factor: 16, exponent: 0.5 };
 
@@ -27,7 +30,8 @@ export async function write(
   const began = performance.now();
   const answerPrefix = request.answerPrefix ?? '';
   const prompt = [...tokenizer.encodeChat(request.messages, { addGenerationPrompt: true, answerPrefix })];
-  const schedule: Schedule = prompt.length <= UNMERGED_TOKENS ? { kind: 'keepEverything' } : GROWING;
+  const untrained: Schedule = prompt.length <= UNMERGED_TOKENS ? { kind: 'keepEverything' } : GROWING;
+  const schedule = model.manifest.kvm.trained?.schedule ?? untrained;
   const session = await KvmSession.start(model, { schedule, given });
   const sampler = new Sampler({
     temperature: request.temperature ?? 0,

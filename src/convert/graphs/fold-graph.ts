@@ -1,11 +1,36 @@
 /**
  * The small graphs around the state: window keys to tokens, fold, read-ready state, recall scores.
- * They hold no weights and depend only on the head size. Source: kvm.md, Update and Attend; retrofit.md, table of replacements.
+ * They hold no weights but LN_s of models trained with KVM. Source: kvm.md, Update and Attend; retrofit.md, table of replacements.
  */
 import { FOLD, READ, SCORE, TOKENS } from '../../engine/graph-contract.js';
 import { GraphBuilder } from './graph-builder.js';
 
 const TINY = 1e-20;
+
+/** What a model that was trained with KVM does in place of the retrofit's rules. */
+export interface TrainedFold {
+  /** LN_s of each group: gains and biases float32 [G,d]. */
+  readonly gain: Float32Array;
+  readonly bias: Float32Array;
+  readonly epsilon: number;
+  /** The first dimensions of a key, which are rotated and leave it when it enters the state. */
+  readonly rotaryDimensions: number;
+  readonly gatesAppends: boolean;
+  readonly gatesKeys: boolean;
+  readonly gatesValues: boolean;
+}
+
+/** LN_s of x [G,..,d]: normalised alike, then each group's own gain and bias. */
+function stateNorm(g: GraphBuilder, x: string, headSize: number, { gain, bias, epsilon }: TrainedFold): string {
+  const ones = g.floats(new Float32Array(headSize).fill(1), [headSize]);
+  const normed = g.node('LayerNormalization', [x, ones], { axis: -1, epsilon: { float: epsilon } });
+  const ofGroup = (values: Float32Array): string => g.floats(values, [values.length / headSize, 1, headSize]);
+  return g.node('Add', [g.node('Mul', [normed, ofGroup(gain)]), ofGroup(bias)]);
+}
+
+function column(g: GraphBuilder, x: string): string {
+  return g.node('Unsqueeze', [x, g.integers(-1)]);
+}
 
 /** x [..,d] → x / |x|; a zero row stays zero. */
 function direction(g: GraphBuilder, x: string): string {
@@ -17,16 +42,23 @@ function length(g: GraphBuilder, x: string, keepdims: 0 | 1): string {
   return g.node('Sqrt', [g.node('ReduceSum', [g.node('Mul', [x, x]), g.integers(-1)], { keepdims })]);
 }
 
-/** Window keys of one chunk → un-rotated keys, values, and their lengths. */
-export function tokensGraph(headSize: number): Uint8Array {
+/** Window keys of one chunk → keys without position, values, and their lengths. */
+export function tokensGraph(headSize: number, trained?: TrainedFold): Uint8Array {
   const g = new GraphBuilder('tokens');
   const key = g.input(TOKENS.key, 'float32', [1, 'G', 'C', headSize]);
   const value = g.input(TOKENS.value, 'float32', [1, 'G', 'C', headSize]);
-  const rows = g.input(TOKENS.rows, 'int64', [1, 'C']);
-  const cos = g.input(TOKENS.cos, 'float32', ['C', headSize / 2]);
-  const sin = g.input(TOKENS.sin, 'float32', ['C', headSize / 2]);
-  const back = g.node('RotaryEmbedding', [key, rows, cos, g.node('Neg', [sin])], { interleaved: 1 });
-  const plainKey = g.node('Squeeze', [back, g.integers(0)]);
+  let plainKey: string;
+  if (trained) {
+    const kept = Float32Array.from({ length: headSize }, (_, i) => (i < trained.rotaryDimensions ? 0 : 1));
+    const withoutPosition = g.node('Mul', [g.node('Squeeze', [key, g.integers(0)]), g.floats(kept, [headSize])]);
+    plainKey = stateNorm(g, withoutPosition, headSize, trained);
+  } else {
+    const rows = g.input(TOKENS.rows, 'int64', [1, 'C']);
+    const cos = g.input(TOKENS.cos, 'float32', ['C', headSize / 2]);
+    const sin = g.input(TOKENS.sin, 'float32', ['C', headSize / 2]);
+    const back = g.node('RotaryEmbedding', [key, rows, cos, g.node('Neg', [sin])], { interleaved: 1 });
+    plainKey = g.node('Squeeze', [back, g.integers(0)]);
+  }
   const plainValue = g.node('Squeeze', [value, g.integers(0)]);
   g.output(plainKey, TOKENS.plainKey, 'float32', ['G', 'C', headSize]);
   g.output(plainValue, TOKENS.plainValue, 'float32', ['G', 'C', headSize]);
@@ -40,11 +72,31 @@ export interface FoldKind {
   readonly choose: 'novelty' | 'given';
   /** Whether values and radii come along, or keys and counts only (recall). */
   readonly values: boolean;
+  /** With values only. */
+  readonly trained?: TrainedFold;
+}
+
+/** Incoming slots as they are appended and as they are merged. */
+interface Incoming {
+  readonly appended: Readonly<Record<string, string>>;
+  readonly merged: Readonly<Record<string, string>>;
+}
+
+/** A trained model's merge gates multiply what is merged, and what is appended where it says so (kvm.md, Update: 2). */
+function gatedIncoming(g: GraphBuilder, trained: TrainedFold): Incoming {
+  const gate = g.input(FOLD.inGate, 'float32', ['G', 'N']);
+  const gated = {
+    [FOLD.inKey]: trained.gatesKeys ? g.node('Mul', [FOLD.inKey, column(g, gate)]) : FOLD.inKey,
+    [FOLD.inValue]: trained.gatesValues ? g.node('Mul', [FOLD.inValue, column(g, gate)]) : FOLD.inValue,
+    [FOLD.inValueRadius]: trained.gatesValues ? g.node('Mul', [FOLD.inValueRadius, gate]) : FOLD.inValueRadius,
+  };
+  return { appended: trained.gatesAppends ? gated : {}, merged: gated };
 }
 
 /**
  * One fold. Appends n of the N incoming slots, in their order; each other one is added to its most similar slot
- * (cosine of key sums; never one of the sinks; the appended count; lowest index wins). All merges are simultaneous.
+ * (cosine of key sums, trained: `<k', LN_s(S_k)>`, for a positive gate changes no winner; never one of the sinks; the
+ * appended count; lowest index wins). All merges are simultaneous.
  */
 export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
   const g = new GraphBuilder('fold');
@@ -58,11 +110,15 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
   for (const name of [FOLD.inCount, ...inRadii]) g.input(name, 'float32', ['G', 'N']);
   const sinks = g.input(FOLD.sinks, 'int64', [1]);
 
-  const incoming = direction(g, FOLD.inKey);
+  const { trained } = kind;
+  const { appended: toAppend, merged: toMerge } = trained ? gatedIncoming(g, trained) : { appended: {}, merged: {} };
+  const incoming = trained ? g.input(FOLD.inRead, 'float32', ['G', 'N', headSize]) : direction(g, FOLD.inKey);
+  const compared = (keySum: string): string =>
+    trained ? stateNorm(g, keySum, headSize, trained) : direction(g, keySum);
   let chosen: string;
   if (kind.choose === 'novelty') {
     const append = g.input(FOLD.append, 'int64', [1]);
-    const likeness = similarity(g, incoming, direction(g, FOLD.keySum));
+    const likeness = similarity(g, incoming, compared(FOLD.keySum));
     const closest = g.node('ReduceMax', [likeness, g.integers(-1)], { keepdims: 0 });
     const [, novel] = g.manyOutputs('TopK', [closest, append], 2, { axis: -1, largest: 0, sorted: 1 });
     // In order of position: the indices themselves, ascending.
@@ -78,14 +134,14 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
   const pick = (name: string): string => g.node('GatherND', [name, rowIndex], { batch_dims: 1 });
   const grown = new Map<string, string>();
   const grow = (state: string, coming: string): void => {
-    grown.set(state, g.node('Concat', [state, pick(coming)], { axis: 1 }));
+    grown.set(state, g.node('Concat', [state, pick(toAppend[coming] ?? coming)], { axis: 1 }));
   };
   vectors.forEach((name, i) => grow(name, inVectors[i]!));
   grow(FOLD.count, FOLD.inCount);
   radii.forEach((name, i) => grow(name, inRadii[i]!));
 
   // Winner of each incoming one, the sinks left out.
-  const likeness = similarity(g, incoming, direction(g, grown.get(FOLD.keySum)!));
+  const likeness = similarity(g, incoming, compared(grown.get(FOLD.keySum)!));
   const slots = g.node('Shape', [grown.get(FOLD.count)!], { start: 1, end: 2 });
   const slotIndex = g.node('Range', [
     g.node('Squeeze', [g.integers(0)]),
@@ -93,7 +149,7 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
     g.node('Squeeze', [g.integers(1)]),
   ]);
   const open = g.node('Less', [slotIndex, sinks]);
-  const barred = g.node('Where', [open, g.float(-4), g.float(0)]);
+  const barred = g.node('Where', [open, g.float(trained ? -1e30 : -4), g.float(0)]);
   const winner = g.node('ArgMax', [g.node('Add', [likeness, barred])], { axis: -1, keepdims: 0, select_last_index: 0 });
 
   // Those that became slots merge nowhere: weight 0, and their own slot is their place.
@@ -116,7 +172,7 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
   const mergeColumn = g.node('Unsqueeze', [merges, g.integers(-1)]);
   const target = g.node('Expand', [g.node('Unsqueeze', [slot, g.integers(-1)]), g.node('Shape', [FOLD.inKey])]);
   vectors.forEach((name, i) => {
-    const update = g.node('Mul', [inVectors[i]!, mergeColumn]);
+    const update = g.node('Mul', [toMerge[inVectors[i]!] ?? inVectors[i]!, mergeColumn]);
     const sum = g.node('ScatterElements', [grown.get(name)!, target, update], { axis: 1, reduction: 'add' });
     g.output(sum, FOLD.out(name), 'float32', ['G', 'T', headSize]);
   });
@@ -128,23 +184,29 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
   return g.finish();
 }
 
-/** Cosines of a [G,N,d] and b [G,S,d] unit rows → [G,N,S]. */
+/** Products of a [G,N,d] and b [G,S,d] rows → [G,N,S]. */
 function similarity(g: GraphBuilder, a: string, b: string): string {
   return g.node('FusedMatMul', [a, b], { transB: 1, alpha: { float: 1 } });
 }
 
-/** Sums → read keys (direction of the sum x the creating key's length x temperature) and read values. */
-export function readGraph(headSize: number): Uint8Array {
+/**
+ * Sums → read keys (direction of the sum x the creating key's length, trained: `LN_s(S_k)`; x temperature) and read values.
+ */
+export function readGraph(headSize: number, trained?: TrainedFold): Uint8Array {
   const g = new GraphBuilder('read');
   const keySum = g.input(READ.keySum, 'float32', ['G', 'S', headSize]);
   const valueSum = g.input(READ.valueSum, 'float32', ['G', 'S', headSize]);
-  const keyRadius = g.input(READ.keyRadius, 'float32', ['G', 'S']);
   const valueRadius = g.input(READ.valueRadius, 'float32', ['G', 'S']);
   const temperature = g.input(READ.temperature, 'float32', ['G', 'S']);
-  const column = (x: string): string => g.node('Unsqueeze', [x, g.integers(-1)]);
-  const key = g.node('Mul', [direction(g, keySum), column(g.node('Mul', [keyRadius, temperature]))]);
+  let key: string;
+  if (trained) {
+    key = g.node('Mul', [stateNorm(g, keySum, headSize, trained), column(g, temperature)]);
+  } else {
+    const keyRadius = g.input(READ.keyRadius, 'float32', ['G', 'S']);
+    key = g.node('Mul', [direction(g, keySum), column(g, g.node('Mul', [keyRadius, temperature]))]);
+  }
   g.output(key, READ.readKey, 'float32', ['G', 'S', headSize]);
-  g.output(g.node('Mul', [direction(g, valueSum), column(valueRadius)]), READ.readValue, 'float32', [
+  g.output(g.node('Mul', [direction(g, valueSum), column(g, valueRadius)]), READ.readValue, 'float32', [
     'G',
     'S',
     headSize,

@@ -16,7 +16,8 @@ const CONTRIB = 'com.microsoft';
 export type ElementType = 'float32' | 'int64' | 'int8' | 'uint8';
 /** A name is a dimension that varies. */
 export type Dimension = number | string;
-export type Attribute = number | string | { readonly float: number } | readonly number[];
+export type Attribute =
+  number | string | { readonly float: number } | { readonly graph: GraphBuilder } | readonly number[];
 
 const ELEMENT: Record<ElementType, number> = { float32: FLOAT, int64: INT64, int8: INT8, uint8: UINT8 };
 
@@ -48,7 +49,19 @@ export class GraphBuilder {
   constructor(
     private readonly name: string,
     private readonly weightsFile?: string,
+    /** Before every name made here: a body's names must differ from those of the graph around it. */
+    private readonly prefix = '',
   ) {}
+
+  /** The body of an operator that has one (Scan): an attribute of its node. It has no weights of its own. */
+  body(name: string): GraphBuilder {
+    return new GraphBuilder(name, undefined, `${this.prefix}${name}.${this.counter++}/`);
+  }
+
+  /** A name of this graph alone, for the inputs and outputs of a body. */
+  localName(name: string): string {
+    return `${this.prefix}${name}`;
+  }
 
   input(name: string, type: ElementType, shape: readonly Dimension[]): string {
     this.inputs.push(valueInfo(name, type, shape));
@@ -57,7 +70,7 @@ export class GraphBuilder {
 
   /** Names a value as an output of the graph. */
   output(value: string, name: string, type: ElementType, shape: readonly Dimension[]): void {
-    this.nodes.push({ opType: 'Identity', name: `out.${name}`, input: [value], output: [name] });
+    this.nodes.push({ opType: 'Identity', name: `${this.prefix}out.${name}`, input: [value], output: [name] });
     this.outputs.push(valueInfo(name, type, shape));
   }
 
@@ -73,7 +86,7 @@ export class GraphBuilder {
     outputCount: number,
     attributes: Record<string, Attribute> = {},
   ): string[] {
-    const id = `${operator}.${this.counter++}`;
+    const id = `${this.prefix}${operator}.${this.counter++}`;
     const output = Array.from({ length: outputCount }, (_, i) => (i === 0 ? id : `${id}.${i}`));
     this.nodes.push({
       opType: operator,
@@ -102,7 +115,7 @@ export class GraphBuilder {
   }
 
   floats(values: Float32Array, shape: readonly number[]): string {
-    const name = `values.${this.counter++}`;
+    const name = `${this.prefix}values.${this.counter++}`;
     this.initializers.push({ name, dataType: FLOAT, dims: [...shape], rawData: bytesOf(values) });
     return name;
   }
@@ -134,20 +147,24 @@ export class GraphBuilder {
         { domain: '', version: OPSET },
         { domain: CONTRIB, version: 1 },
       ],
-      graph: {
-        name: this.name,
-        node: this.nodes,
-        initializer: this.initializers,
-        input: this.inputs,
-        output: this.outputs,
-      },
+      graph: this.message(),
     }).finish();
+  }
+
+  message(): onnx.IGraphProto {
+    return {
+      name: this.name,
+      node: this.nodes,
+      initializer: this.initializers,
+      input: this.inputs,
+      output: this.outputs,
+    };
   }
 
   private shared(key: string, make: () => onnx.ITensorProto): string {
     let name = this.constants.get(key);
     if (name === undefined) {
-      name = `constant.${this.constants.size}`;
+      name = `${this.prefix}constant.${this.constants.size}`;
       this.constants.set(key, name);
       this.initializers.push({ ...make(), name });
     }
@@ -164,6 +181,7 @@ function attribute(name: string, value: Attribute): onnx.IAttributeProto {
   if (typeof value === 'number') return { name, type: ATTRIBUTE.INT, i: value };
   if (typeof value === 'string') return { name, type: ATTRIBUTE.STRING, s: new TextEncoder().encode(value) };
   if ('float' in value) return { name, type: ATTRIBUTE.FLOAT, f: value.float };
+  if ('graph' in value) return { name, type: ATTRIBUTE.GRAPH, g: value.graph.message() };
   return { name, type: ATTRIBUTE.INTS, ints: [...value] };
 }
 
