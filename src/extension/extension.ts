@@ -1,13 +1,20 @@
 /**
- * Entry of the extension: registers what the manifest names and starts nothing. The server starts with the first request.
+ * Entry of the extension: registers what the manifest names. The server starts with the first request: by itself only for
+ * a workspace that was read before (reading.ts).
  * One file a feature; this one is the table of contents.
  */
 import * as vscode from 'vscode';
 import { AnswerDocuments } from './answer-documents.js';
 import { activateAsk } from './ask.js';
+import { activateDiagnostics } from './diagnostics.js';
+import { activateForget } from './forget.js';
 import { command, section, setting } from './ids.js';
+import { activateLanguageStatus } from './language-status.js';
+import { Models, activateModels } from './models.js';
+import { Reading } from './reading.js';
 import { ServerClient } from './server-client.js';
 import type { Services } from './services.js';
+import { activateStatusBar } from './status-bar.js';
 import type { ServerOptions } from '../protocol/index.js';
 
 export function activate(context: vscode.ExtensionContext): void {
@@ -15,18 +22,35 @@ export function activate(context: vscode.ExtensionContext): void {
   const serverFile = vscode.Uri.joinPath(context.extensionUri, 'dist', 'server.js').fsPath;
   const client = new ServerClient(serverFile, serverOptions, log);
   const documents = new AnswerDocuments();
-  const services: Services = { context, client, documents, log };
+  const reading = new Reading(client, context.workspaceState, log);
+  const services: Services = { context, client, documents, log, reading, models: new Models(client) };
   context.subscriptions.push(
     log,
     client,
     documents,
+    reading,
     activateAsk(services),
+    activateStatusBar(services),
+    activateLanguageStatus(services),
+    activateModels(services),
+    activateForget(services),
+    activateDiagnostics(services),
     vscode.commands.registerCommand(command.showLog, () => log.show()),
     vscode.workspace.onDidChangeConfiguration(change => {
-      // The next request starts a server with the new settings.
-      if (change.affectsConfiguration(section)) void client.stop();
+      if (serverSettings.some(name => change.affectsConfiguration(`${section}.${name}`))) void restart(services);
     }),
   );
+}
+
+/** Settings that a running server does not take over. */
+const serverSettings = [setting.dataFolder, setting.modelName, setting.threads, setting.provider];
+
+/** The next request starts a server with the settings of then. */
+async function restart({ client, reading }: Services): Promise<void> {
+  const goesOn = reading.state.kind === 'reading';
+  await reading.pause();
+  await client.stop();
+  if (goesOn) await reading.start();
 }
 
 function serverOptions(): ServerOptions {
@@ -36,5 +60,6 @@ function serverOptions(): ServerOptions {
     data: text(setting.dataFolder),
     model: text(setting.modelName),
     threads: settings.get<number>(setting.threads) || undefined,
+    provider: text(setting.provider),
   };
 }

@@ -2,6 +2,14 @@
 
 export const command = {
   ask: 'longview.ask',
+  readNow: 'longview.readNow',
+  pause: 'longview.pauseReading',
+  showMenu: 'longview.showMenu',
+  forgetFile: 'longview.forgetFile',
+  forgetWorkspace: 'longview.forgetWorkspace',
+  chooseModel: 'longview.chooseModel',
+  importModel: 'longview.importModel',
+  diagnostics: 'longview.diagnostics',
   showLog: 'longview.showLog',
 } as const;
 
@@ -9,6 +17,8 @@ export const setting = {
   modelName: 'model.name',
   dataFolder: 'storage.folder',
   threads: 'engine.threads',
+  provider: 'engine.provider',
+  startReading: 'reading.start',
 } as const;
 
 /** Section of all settings. */

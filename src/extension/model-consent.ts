@@ -9,14 +9,22 @@ export async function ensureModel(client: ServerClient, consent: boolean): Promi
   const model = await client.request(method.model, {}, neverCancelled);
   if (model.installed) return true;
   if (!consent && !(await askConsent(model))) return false;
-  const installed = await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: `Longview: ${model.name}`, cancellable: true },
+  return (await install(client, {}, `Longview: ${model.name}`)).installed;
+}
+
+/** Downloads and converts with progress and a way to stop. Only after consent, or from a file of the user's. */
+export function install(
+  client: ServerClient,
+  wanted: { readonly name?: string; readonly from?: string },
+  title: string,
+): Thenable<ModelReply> {
+  return vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title, cancellable: true },
     (progress, token) =>
-      client.request(method.installModel, {}, token, {
+      client.request(method.installModel, wanted, token, {
         onProgress: it => progress.report({ message: progressText(it) }),
       }),
   );
-  return installed.installed;
 }
 
 async function askConsent(model: ModelReply): Promise<boolean> {
@@ -45,6 +53,6 @@ export function progressText({ task, done, total, item }: ProgressEvent): string
   return `${task}${share}${item === undefined ? '' : ` (${item})`}`;
 }
 
-function megabytes(bytes: number): number {
+export function megabytes(bytes: number): number {
   return Math.round(bytes / 1e6);
 }

@@ -25,7 +25,6 @@ import {
 
 const maxStarts = 4;
 const startsWithinMs = 180_000;
-const endedMessage = 'The Longview server ended. Try again; "Longview: Show Log" says why.';
 /** How long a server may take to end by itself. */
 const shutdownMs = 3000;
 
@@ -34,6 +33,13 @@ export interface WorkListener {
   readonly onProgress?: (progress: ProgressEvent) => void;
   readonly onRecalled?: (recalled: RecalledEvent['recalled']) => void;
   readonly onText?: (text: string) => void;
+}
+
+/** The process went away while a request waited; the next request starts another one. */
+export class ServerEnded extends Error {
+  constructor(cause: unknown) {
+    super('The Longview server ended. Try again; "Longview: Show Log" says why.', { cause });
+  }
 }
 
 interface Running {
@@ -69,7 +75,7 @@ export class ServerClient implements Disposable {
     try {
       return await connection.sendRequest<ReplyOf<M>>(method, { id, ...params }, token);
     } catch (error) {
-      throw ended.aborted ? new Error(endedMessage, { cause: error }) : error;
+      throw ended.aborted ? new ServerEnded(error) : error;
     } finally {
       this.listeners.delete(id);
     }
@@ -134,7 +140,7 @@ export class ServerClient implements Disposable {
       });
       await connection.sendNotification('initialized', {});
     } catch (cause) {
-      throw new Error(endedMessage, { cause });
+      throw new ServerEnded(cause);
     }
     this.log.info(`Server started (process ${child.pid ?? 'unknown'}).`);
     return { child, connection, ended };

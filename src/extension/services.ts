@@ -1,6 +1,8 @@
 /** What every feature of the extension is given, and how a command of the user fails visibly. Never talks to the server by itself. */
 import * as vscode from 'vscode';
 import type { AnswerDocuments } from './answer-documents.js';
+import type { Models } from './models.js';
+import type { Reading } from './reading.js';
 import type { ServerClient } from './server-client.js';
 
 export interface Services {
@@ -8,6 +10,8 @@ export interface Services {
   readonly client: ServerClient;
   readonly documents: AnswerDocuments;
   readonly log: vscode.LogOutputChannel;
+  readonly reading: Reading;
+  readonly models: Models;
 }
 
 /** A command whose failure the user sees as a message with a way to the log. */
@@ -31,8 +35,11 @@ export function userCommand(
   });
 }
 
-/** The active editor's folder, the only one, or the one the user picks; says so where there is none on a disk. */
+/** The active editor's folder, the only one, or the one the user picks; says so where there is none on a disk. Throws in Restricted Mode. */
 export async function chooseFolder(): Promise<vscode.WorkspaceFolder | undefined> {
+  if (!vscode.workspace.isTrusted) {
+    throw new Error(vscode.l10n.t('Trust this folder first: Longview reads nothing in Restricted Mode.'));
+  }
   const folders = (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
   if (folders.length === 0) {
     void vscode.window.showErrorMessage(vscode.l10n.t('Longview reads folders on disk. Open one first.'));

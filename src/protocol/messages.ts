@@ -11,6 +11,8 @@ export interface ServerOptions {
   /** Name of an installed model; the default one when missing. */
   readonly model?: string;
   readonly threads?: number;
+  /** Execution provider; chosen by probing when missing or `auto`. */
+  readonly provider?: string;
 }
 
 /** Requests, client to server. Each may be cancelled; a failure's `data` is a `Failure`. */

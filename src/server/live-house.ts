@@ -57,6 +57,7 @@ export class LiveHouse implements Disposable {
   private async start(): Promise<Engine> {
     const model = await findModel(this.data, this.options.model);
     const { startEngine } = await import('../engine/index.js');
-    return startEngine({ modelFolder: model.folder, threads: this.options.threads, log: this.log });
+    const { threads, provider } = this.options;
+    return startEngine({ modelFolder: model.folder, threads, provider, log: this.log });
   }
 }

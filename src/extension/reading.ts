@@ -1,0 +1,172 @@
+/**
+ * Reading the workspace in the background: starts, pauses, goes on by itself, and tells how far it is. One folder after
+ * another; the server does the work. Never reads in a workspace that is not trusted, and never downloads a model: for
+ * that the user is asked (model-consent.ts).
+ */
+import * as vscode from 'vscode';
+import { method, type CoverageCounts, type ProgressEvent } from '../protocol/index.js';
+import { section, setting } from './ids.js';
+import { TimeLeft } from './time-left.js';
+import { ServerEnded, type ServerClient } from './server-client.js';
+
+export type ReadingState =
+  /** Not asked to read yet. */
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'noFolder' | 'untrusted' | 'noModel' | 'paused' }
+  | {
+      readonly kind: 'reading';
+      readonly folder: string;
+      readonly progress?: ProgressEvent;
+      /** 0…1 while it is known. */
+      readonly fraction?: number;
+      readonly secondsLeft?: number;
+    }
+  | { readonly kind: 'ready'; readonly coverage: CoverageCounts }
+  | { readonly kind: 'problem'; readonly message: string };
+
+/** Key of `workspaceState`: this workspace has been read, so it is kept up to date. */
+const wasReadKey = 'longview.wasRead';
+/** After start-up other things go first. */
+const startDelayMs = 3000;
+const retryMs = 1000;
+
+export class Reading implements vscode.Disposable {
+  private current: ReadingState = { kind: 'idle' };
+  private readonly changed = new vscode.EventEmitter<ReadingState>();
+  private running: { readonly stop: vscode.CancellationTokenSource; readonly done: Promise<void> } | undefined;
+  private readonly subscriptions: { dispose(): unknown }[];
+  readonly onDidChange = this.changed.event;
+
+  constructor(
+    private readonly client: ServerClient,
+    private readonly memento: vscode.Memento,
+    private readonly log: vscode.LogOutputChannel,
+  ) {
+    const timer = setTimeout(() => void this.startByItself(), startDelayMs);
+    this.subscriptions = [
+      this.changed,
+      { dispose: () => clearTimeout(timer) },
+      vscode.workspace.onDidGrantWorkspaceTrust(() => void this.startByItself()),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => {
+        if (this.current.kind === 'reading' || this.current.kind === 'ready') void this.start();
+      }),
+    ];
+    this.lookAround();
+  }
+
+  get state(): ReadingState {
+    return this.current;
+  }
+
+  /** Whether this workspace has been read, here or in an earlier session. */
+  get wasRead(): boolean {
+    return this.memento.get<boolean>(wasReadKey) === true;
+  }
+
+  /** Reads all folders; resolves when it is done, paused or failed. A call while it runs begins again with what is there now. */
+  async start(): Promise<void> {
+    await this.stop();
+    if (!this.lookAround()) return;
+    const stop = new vscode.CancellationTokenSource();
+    const done = this.readAll(stop.token);
+    this.running = { stop, done };
+    await done;
+    this.forgetRun(stop);
+  }
+
+  async pause(): Promise<void> {
+    if (!this.running) return;
+    await this.stop();
+    this.set({ kind: 'paused' });
+  }
+
+  dispose(): void {
+    this.running?.stop.cancel();
+    for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  private forgetRun(stop: vscode.CancellationTokenSource): void {
+    if (this.running?.stop === stop) this.running = undefined;
+  }
+
+  private async stop(): Promise<void> {
+    const running = this.running;
+    this.running = undefined;
+    running?.stop.cancel();
+    await running?.done;
+  }
+
+  private async startByItself(): Promise<void> {
+    const when = vscode.workspace.getConfiguration(section).get<string>(setting.startReading);
+    const wanted = when === 'always' || (when !== 'never' && this.wasRead);
+    if (wanted && this.current.kind !== 'reading') await this.start();
+  }
+
+  /** False, with the state saying why, where nothing can be read. */
+  private lookAround(): boolean {
+    if (foldersOnDisk().length === 0) this.set({ kind: 'noFolder' });
+    else if (!vscode.workspace.isTrusted) this.set({ kind: 'untrusted' });
+    else return true;
+    return false;
+  }
+
+  private async readAll(token: vscode.CancellationToken): Promise<void> {
+    try {
+      const model = await this.client.request(method.model, {}, token);
+      if (!model.installed) {
+        this.set({ kind: 'noModel' });
+        return;
+      }
+      const sum = { total: 0, read: 0, stale: 0, waiting: 0, coarse: 0, skipped: 0 };
+      for (const folder of foldersOnDisk()) {
+        await this.readFolder(folder, token);
+        if (token.isCancellationRequested) return;
+        const { coverage } = await this.client.request(method.status, { folder: folder.uri.toString() }, token);
+        for (const key of Object.keys(sum) as (keyof CoverageCounts)[]) sum[key] += coverage[key];
+      }
+      await this.memento.update(wasReadKey, true);
+      this.set({ kind: 'ready', coverage: sum });
+    } catch (error) {
+      if (token.isCancellationRequested) return;
+      const message = error instanceof Error ? error.message : String(error);
+      this.log.error(`Reading: ${message}`);
+      this.set({ kind: 'problem', message });
+    }
+  }
+
+  private async readFolder(folder: vscode.WorkspaceFolder, token: vscode.CancellationToken): Promise<void> {
+    for (;;) {
+      const timeLeft = new TimeLeft();
+      this.set({ kind: 'reading', folder: folder.name });
+      try {
+        await this.client.request(method.read, { folder: folder.uri.toString() }, token, {
+          onProgress: progress => {
+            if (token.isCancellationRequested) return;
+            const { fraction, secondsLeft } = timeLeft.after(progress, Date.now());
+            this.set({ kind: 'reading', folder: folder.name, progress, fraction, secondsLeft });
+          },
+        });
+        return;
+      } catch (error) {
+        // The server ends reading to make room, e.g. for forgetting; and after a crash the client starts another one.
+        const goesOn = isCancelled(error) || error instanceof ServerEnded;
+        if (token.isCancellationRequested || !goesOn) throw error;
+        await new Promise(done => setTimeout(done, retryMs));
+      }
+    }
+  }
+
+  private set(state: ReadingState): void {
+    this.current = state;
+    this.changed.fire(state);
+  }
+}
+
+/** Longview reads from a disk. */
+export function foldersOnDisk(): vscode.WorkspaceFolder[] {
+  return (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
+}
+
+function isCancelled(error: unknown): boolean {
+  return (error as { data?: { code?: string } }).data?.code === 'cancelled';
+}

@@ -1,0 +1,62 @@
+/** The status bar item: what Longview does now, and a click away its menu. Never starts anything by itself. */
+import * as vscode from 'vscode';
+import { command } from './ids.js';
+import { statusText } from './reading-text.js';
+import { userCommand, type Services } from './services.js';
+
+export function activateStatusBar(services: Services): vscode.Disposable {
+  const { reading } = services;
+  const item = vscode.window.createStatusBarItem('longview.status', vscode.StatusBarAlignment.Right, 90);
+  item.name = 'Longview';
+  item.command = command.showMenu;
+  const show = (): void => {
+    const { text, tooltip, warning } = statusText(reading.state);
+    item.text = text;
+    item.tooltip = tooltip;
+    item.accessibilityInformation = { label: `Longview. ${tooltip}`, role: 'button' };
+    item.backgroundColor = warning ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
+  };
+  show();
+  item.show();
+  return vscode.Disposable.from(
+    item,
+    reading.onDidChange(show),
+    userCommand(services, command.showMenu, () => showMenu(services)),
+    userCommand(services, command.readNow, () => readNow(services)),
+    userCommand(services, command.pause, () => reading.pause()),
+  );
+}
+
+async function readNow({ reading, models }: Services): Promise<void> {
+  if (!(await models.ensure())) return;
+  const { kind } = reading.state;
+  await reading.start();
+  const after = reading.state;
+  if (after.kind === 'untrusted')
+    throw new Error(vscode.l10n.t('Trust this folder first: Longview reads nothing in Restricted Mode.'));
+  if (after.kind === 'noFolder') throw new Error(vscode.l10n.t('Longview reads folders on disk. Open one first.'));
+  if (after.kind === 'problem' && kind !== 'reading') throw new Error(after.message);
+}
+
+interface MenuItem extends vscode.QuickPickItem {
+  readonly id?: string;
+}
+
+/** Everything of the palette that fits the moment. */
+async function showMenu({ reading }: Services): Promise<void> {
+  const reads = reading.state.kind === 'reading';
+  const items: MenuItem[] = [
+    { id: command.ask, label: `$(comment-discussion) ${vscode.l10n.t('Ask About Workspace…')}` },
+    reads
+      ? { id: command.pause, label: `$(debug-pause) ${vscode.l10n.t('Pause Reading')}` }
+      : { id: command.readNow, label: `$(book) ${vscode.l10n.t('Read Now')}` },
+    { label: '', kind: vscode.QuickPickItemKind.Separator },
+    { id: command.forgetFile, label: `$(trash) ${vscode.l10n.t('Forget File…')}` },
+    { id: command.chooseModel, label: `$(chip) ${vscode.l10n.t('Choose Model…')}` },
+    { id: command.diagnostics, label: `$(pulse) ${vscode.l10n.t('Diagnostics')}` },
+    { id: command.showLog, label: `$(output) ${vscode.l10n.t('Show Log')}` },
+  ];
+  const { tooltip } = statusText(reading.state);
+  const chosen = await vscode.window.showQuickPick(items, { title: 'Longview', placeHolder: tooltip });
+  if (chosen?.id !== undefined) await vscode.commands.executeCommand(chosen.id);
+}
