@@ -8,7 +8,8 @@ import type { LedgerRow, Store } from './store/index.js';
 
 /** `model`: fingerprint; while it is not known, rows are shown as they are. */
 export function rowsOfModel(store: Store, model: string | undefined, settings: MemorySettings): LedgerRow[] {
-  return store.ledger.all().map(row => rowOfModel(row, store, model, settings));
+  const ending = model === undefined ? '' : endingOf(model, settings);
+  return store.ledger.all().map(row => rowOfModel(row, store, model, settings, ending));
 }
 
 /** The same for one row of the ledger. */
@@ -17,8 +18,9 @@ export function rowOfModel(
   store: Store,
   model: string | undefined,
   settings: MemorySettings,
+  ending = model === undefined ? '' : endingOf(model, settings),
 ): LedgerRow {
-  if (model === undefined || row.memoryKey?.endsWith(endingOf(model, settings)) !== false) return row;
+  if (model === undefined || row.memoryKey?.endsWith(ending) !== false) return row;
   const { path, size, mtimeMs, contentHash } = row;
   const memoryKey = memoryKeyOf(path, contentHash, model, settings);
   const memory = store.getMemory(memoryKey);
