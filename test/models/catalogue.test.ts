@@ -78,7 +78,23 @@ suite('catalogue', () => {
     assert.equal(dataFolder({ LONGVIEW_DATA: 'some/where' }), resolve('some/where'));
     assert.match(dataFolder({}), /longview/);
     assert.equal(modelFolder('/data', 'a-1.5b'), join('/data', 'models', 'a-1.5b'));
-    for (const name of ['..', '.', '', 'a/b', 'A', '-a', 'a\\b']) {
+    for (const name of [
+      '..',
+      '.',
+      '',
+      'a/b',
+      'A',
+      '-a',
+      'a\\b',
+      'a\nb',
+      'a.',
+      'a..b',
+      'con',
+      'com1.x',
+      'x.lock',
+      'x.part-1',
+      'x'.repeat(65),
+    ]) {
       assert.throws(() => modelFolder('/data', name), { code: 'usage' }, name);
     }
   });

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 
 export interface Misbehaviour {
@@ -59,19 +60,22 @@ export class HubServer {
   private constructor(
     private readonly server: Server,
     private readonly cdn: Server,
+    private readonly address: string,
   ) {}
 
-  static async start(): Promise<HubServer> {
-    const [server, cdn] = [createServer(), createServer()];
+  /** With `tls` it speaks HTTPS, as `localhost`. */
+  static async start(tls?: { readonly key: Buffer; readonly cert: Buffer }): Promise<HubServer> {
+    const make = (): Server => (tls ? createSecureServer(tls) : createServer());
+    const [server, cdn] = [make(), make()];
     for (const each of [server, cdn]) await new Promise<void>(resolve => each.listen(0, '127.0.0.1', resolve));
-    const hub = new HubServer(server, cdn);
+    const hub = new HubServer(server, cdn, tls ? 'https://localhost' : 'http://127.0.0.1');
     server.on('request', (request, response) => hub.answer(request, response));
     cdn.on('request', (request, response) => hub.content(request, response));
     return hub;
   }
 
   get url(): string {
-    return addressOf(this.server);
+    return this.addressOf(this.server);
   }
 
   async stop(): Promise<void> {
@@ -84,6 +88,10 @@ export class HubServer {
   /** Requests for the content of a file, redirects not counted. */
   requests(name: string): Seen[] {
     return this.seen.filter(({ path }) => path === `/cdn/${name}`);
+  }
+
+  private addressOf(server: Server): string {
+    return `${this.address}:${(server.address() as AddressInfo).port}`;
   }
 
   private answer(request: IncomingMessage, response: ServerResponse): void {
@@ -112,7 +120,7 @@ export class HubServer {
       return;
     }
     const place = this.repositories.has(repository) ? `${repository}/${file}` : path.split('/').at(-1)!;
-    response.writeHead(302, { location: `${addressOf(this.cdn)}/cdn/${place}` }).end('Found. Redirecting.');
+    response.writeHead(302, { location: `${this.addressOf(this.cdn)}/cdn/${place}` }).end('Found. Redirecting.');
   }
 
   private list(name: string, revision: string, response: ServerResponse): void {
@@ -188,10 +196,6 @@ export class HubServer {
     if (wrong.cutAfter === undefined) response.end(file.subarray(from));
     else response.write(file.subarray(from, from + wrong.cutAfter), () => setTimeout(() => response.destroy(), 20));
   }
-}
-
-function addressOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 function refuse(response: ServerResponse, status: number, code: string, message: string): void {
