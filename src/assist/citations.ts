@@ -80,6 +80,11 @@ export function referencesIn(text: string, places: readonly Place[], isFile: (pa
   return found.filter((one, at) => !found.slice(0, at).some(other => one.from < other.to && one.from !== other.from));
 }
 
+/** Checks one place; what lies within `shown` holds. */
+export function checkPlace(place: Place, memory: Files, shown?: Place): Promise<Citation> {
+  return check(place, memory, new Set(memory.files().map(file => file.path)), shown);
+}
+
 /** Finds and checks every reference of a text. What lies within `shown`, lines that the user selected, holds. */
 export async function checkCitations(
   text: string,

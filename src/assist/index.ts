@@ -6,3 +6,12 @@ export type { CheckedText, Citation, Place, Reference } from './citations.js';
 export { coverageLine } from './coverage.js';
 export { promptOf, styleFor } from './prompt.js';
 export type { Prompt, PromptParts, PromptStyle } from './prompt.js';
+export { summarize, summaryCoverageLine } from './summarize.js';
+export type {
+  SummarizeOptions,
+  SummarizeRequest,
+  SummaryCoverage,
+  SummaryResult,
+  SummarySentence,
+  SummaryTarget,
+} from './summarize.js';

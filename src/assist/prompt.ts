@@ -30,7 +30,7 @@ export interface PromptParts {
   readonly countTokens: (text: string) => Promise<number>;
 }
 
-interface Passage {
+export interface Passage {
   readonly place: Place;
   readonly text: string;
   readonly tokens: number;
@@ -55,7 +55,7 @@ export const PROMPT_LIMITS: Record<PromptStyle, { readonly passages: number; rea
 /** Models narrower than this get plain prompts. */
 const NUMBERED_WIDTH = 768;
 /** Beyond Latin letters an English beginning would not fit the answer. */
-const OTHER_SCRIPT = /[^\p{sc=Latin}\p{sc=Common}]/u;
+export const OTHER_SCRIPT = /[^\p{sc=Latin}\p{sc=Common}]/u;
 
 export function styleFor(model: Pick<ModelDescription, 'heads' | 'headSize'>): PromptStyle {
   return model.heads * model.headSize < NUMBERED_WIDTH ? 'plain' : 'numbered';
@@ -95,22 +95,23 @@ async function cut(text: string, most: number, countTokens: PromptParts['countTo
   return short === text ? text : `${short} …`;
 }
 
-type Show = (place: Place, lines: readonly string[]) => string;
+export type Show = (place: Place, lines: readonly string[]) => string;
 
-const bare: Show = (place, lines) => {
+/** A passage without line numbers, for small models. */
+export const bare: Show = (place, lines) => {
   const text = quoted(lines.join('\n'));
   const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
   return `File ${placeOf(place)}:\n${fence}\n${text}\n${fence}`;
 };
 
-function numbered(number: number): Show {
+export function numbered(number: number): Show {
   return (place, lines) =>
     `[${number}] ${placeOf(place)}\n${quoted(lines.map((line, at) => `${place.startLine + at}: ${line}`).join('\n'))}`;
 }
 
 /** As many of the span's first lines as fit into `left` tokens. */
-async function fitting(
-  span: RecalledSpan,
+export async function fitting(
+  span: Place & Pick<RecalledSpan, 'text'>,
   left: number,
   show: Show,
   countTokens: (text: string) => Promise<number>,

@@ -7,6 +7,7 @@ import type { AskFlags } from './commands/ask.js';
 import type { ForgetFlags } from './commands/forget.js';
 import type { ConvertFlags } from './commands/model-convert.js';
 import type { StatusFlags } from './commands/status.js';
+import type { SummarizeFlags } from './commands/summarize.js';
 import type { Call, GlobalFlags } from './house.js';
 import type { ConsentFlags } from './model-consent.js';
 import { version } from './version.js';
@@ -37,6 +38,22 @@ export function buildProgram(call: Call): Command {
     .action(async (dir: string, question: string[], _flags, command: Command) => {
       const { runAsk } = await import('./commands/ask.js');
       await runAsk(call, dir, question.join(' '), command.optsWithGlobals<AskFlags>());
+    });
+  program
+    .command('summarize')
+    .description('what a file, a folder or some lines are about, each sentence with its place')
+    .argument('<path>', 'a file or folder')
+    .option('--lines <first-last>', 'these lines of the file alone')
+    .option(
+      '--max-sentences <count>',
+      'at most so many sentences (default: 8 for a file, 12 for a folder)',
+      wholeNumber,
+    )
+    .option('--json', 'one JSON object on stdout')
+    .option('--yes', 'download the model without asking if it is missing')
+    .action(async (path: string, _flags, command: Command) => {
+      const { runSummarize } = await import('./commands/summarize.js');
+      await runSummarize(call, path, command.optsWithGlobals<SummarizeFlags>());
     });
   program
     .command('read')

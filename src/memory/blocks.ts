@@ -17,10 +17,15 @@ export function linesOf(text: string): string[] {
   return text.split(/\r?\n/);
 }
 
+/** Whether a file of that name holds sentences rather than code or data. */
+export function isProse(path: string): boolean {
+  return proseNames.test(path);
+}
+
 /** The blocks of a text, in the order of their first lines, outer before inner. */
 export function blocksOf(path: string, lines: readonly string[]): Block[] {
-  const isProse = proseNames.test(path);
-  const blocks = isProse ? proseBlocks(lines) : codeBlocks(lines);
+  const prose = isProse(path);
+  const blocks = prose ? proseBlocks(lines) : codeBlocks(lines);
   const seen = new Set<string>();
   return blocks
     .filter(block => {
@@ -33,7 +38,7 @@ export function blocksOf(path: string, lines: readonly string[]): Block[] {
     .map(({ startLine, endLine }) => ({
       startLine,
       endLine,
-      headLine: isProse ? startLine : headOf(lines, startLine, endLine),
+      headLine: prose ? startLine : headOf(lines, startLine, endLine),
     }));
 }
 

@@ -4,13 +4,15 @@ export type {
   FileStatus,
   ReadReport,
   RecalledSpan,
+  RefreshOptions,
   WorkOptions,
   WorkspaceMemory,
   WorkspaceStatus,
 } from './workspace-memory.js';
-export { openWorkspaceMemory } from './open.js';
+export { hasMemory, openWorkspaceMemory } from './open.js';
 export type { OpenOptions } from './open.js';
 export { DEFAULT_SETTINGS } from './settings.js';
 export type { MemorySettings } from './settings.js';
-export { linesOf } from './blocks.js';
+export type { Block } from './block.js';
+export { blocksOf, isProse, linesOf } from './blocks.js';
 export { questionTerms, termsOf } from './lexical.js';

@@ -1,5 +1,7 @@
 /** Opens the memory of a folder: its store under the data folder, its files, an engine that starts when it is needed. */
+import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
+import { join } from 'node:path';
 import { LongviewError, codeOf, silentLog, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import { LazyEngine } from './lazy-engine.js';
@@ -44,4 +46,9 @@ export async function openWorkspaceMemory(options: OpenOptions): Promise<Workspa
     log,
     leaseRetry: options.leaseRetry ?? 1000,
   });
+}
+
+/** Whether a folder (its real path) has a store under `data`. */
+export function hasMemory(data: string, root: string): boolean {
+  return existsSync(join(storeFolder(data, root), 'data.mdb'));
 }

@@ -53,6 +53,13 @@ export interface WorkOptions {
   readonly onProgress?: ProgressListener;
 }
 
+export interface RefreshOptions extends WorkOptions {
+  /** Paths to read before all others, e.g. open files. */
+  readonly first?: readonly string[];
+  /** Reads these files alone and leaves the others waiting; the workspace state is not composed then. */
+  readonly only?: (path: string) => boolean;
+}
+
 export interface WorkspaceMemory extends Disposable {
   /** Absolute path of the folder. */
   readonly root: string;
@@ -63,8 +70,8 @@ export interface WorkspaceMemory extends Disposable {
    * that one's walk.
    */
   scan(options?: WorkOptions): Promise<Coverage>;
-  /** Scans, reads what is new or changed, drops what is gone, composes the workspace state. Safe to cancel: what was read stays. `first`: paths to read before all others, e.g. open files. */
-  refresh(options?: WorkOptions & { readonly first?: readonly string[] }): Promise<ReadReport>;
+  /** Scans, reads what is new or changed, drops what is gone, composes the workspace state. Safe to cancel: what was read stays. */
+  refresh(options?: RefreshOptions): Promise<ReadReport>;
   coverage(): Coverage;
   status(): WorkspaceStatus;
   files(): FileStatus[];
@@ -83,6 +90,10 @@ export interface WorkspaceMemory extends Disposable {
   hashOf(path: string): string | undefined;
   /** Exact text of a file that was read, from disk again, if its bytes are still the ones read; else why not. */
   source(path: string): Promise<Result<string>>;
+  /** Up to where changes were summarised last, as `keepSummaryMark` was given it; undefined where it is damaged. */
+  summaryMark(): Uint8Array | undefined;
+  /** Kept until something of the folder is forgotten. */
+  keepSummaryMark(mark: Uint8Array): Promise<void>;
   /** Drops a file's memory and recomposes. A path that is not in the memory is a `not-found` error. */
   forget(path: string, options?: WorkOptions): Promise<void>;
   /** Drops everything of this workspace. */

@@ -23,6 +23,7 @@ import type {
   FileStatus,
   ReadReport,
   RecalledSpan,
+  RefreshOptions,
   WorkOptions,
   WorkspaceMemory,
   WorkspaceStatus,
@@ -45,6 +46,8 @@ export interface WorkspaceParts {
 
 /** Times that files whose memory turned out bad are read again in one run. */
 const MOST_REPAIRS = 2;
+/** Name of the blob that holds the mark of the last summary of changes. */
+const SUMMARY_MARK = 'summary mark';
 
 export class Workspace implements WorkspaceMemory {
   readonly root: string;
@@ -90,7 +93,7 @@ export class Workspace implements WorkspaceMemory {
     });
   }
 
-  refresh(options: WorkOptions & { readonly first?: readonly string[] } = {}): Promise<ReadReport> {
+  refresh(options: RefreshOptions = {}): Promise<ReadReport> {
     let onScanned = (): void => undefined;
     const scanned = new Promise<void>(resolve => (onScanned = resolve));
     this.refreshScan = scanned;
@@ -101,7 +104,7 @@ export class Workspace implements WorkspaceMemory {
         const lease = await this.becomeReader({ ...work, onScanned });
         try {
           const signal = AbortSignal.any([work.signal, lease.lost]);
-          await this.readAll({ ...work, first: options.first, signal, onScanned }, counts);
+          await this.readAll({ ...options, ...work, signal, onScanned }, counts);
           break;
         } catch (error) {
           // After a long sleep of the machine another process may have taken over: wait for it and look again.
@@ -200,6 +203,15 @@ export class Workspace implements WorkspaceMemory {
     return ok(source.value.text);
   }
 
+  summaryMark(): Uint8Array | undefined {
+    const blob = this.store.getBlob(SUMMARY_MARK);
+    return blob?.ok ? blob.value : undefined;
+  }
+
+  keepSummaryMark(mark: Uint8Array): Promise<void> {
+    return this.store.putBlob(SUMMARY_MARK, mark);
+  }
+
   forget(path: string, options: WorkOptions = {}): Promise<void> {
     return this.alone(options, async work => {
       let gone = await this.store.forget(path);
@@ -280,7 +292,7 @@ export class Workspace implements WorkspaceMemory {
   }
 
   private async readAll(
-    work: WorkOptions & { signal: AbortSignal; first: readonly string[] | undefined; onScanned: () => void },
+    work: RefreshOptions & { signal: AbortSignal; onScanned: () => void },
     counts: ReadCounts & { gone: number },
   ): Promise<void> {
     const { files, settings, log } = this.parts;
@@ -297,7 +309,8 @@ export class Workspace implements WorkspaceMemory {
         ),
       ...this.index.sync(this.readRows()),
     ]);
-    let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))];
+    const { only = () => true } = work;
+    let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))].filter(only);
     for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
       if (paths.length > 0) {
         const onFile = (path: string | undefined): void => void (this.reading = path);
@@ -315,6 +328,7 @@ export class Workspace implements WorkspaceMemory {
         counts.failed += read.failed;
         counts.tokens += read.tokens;
       }
+      if (work.only) break;
       const bad = await this.state.bringUpToDate(this.readRows(), engine, model, work);
       await this.setAside(bad);
       if (bad.length === 0) break;
@@ -379,7 +393,7 @@ export class Workspace implements WorkspaceMemory {
   }
 
   private async dropState(): Promise<void> {
-    await this.store.batch(write => write.deleteBlob(STATE_BLOB));
+    await this.store.batch(write => [STATE_BLOB, SUMMARY_MARK].forEach(name => write.deleteBlob(name)));
     this.index.sync(this.readRows());
   }
 }

@@ -46,6 +46,7 @@ suite('command line', function () {
     for (const command of [
       '',
       'ask',
+      'summarize',
       'read',
       'status',
       'forget',

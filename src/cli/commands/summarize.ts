@@ -1,0 +1,78 @@
+/**
+ * `longview summarize`: what a file, some of its lines or a folder is about, each sentence with its place, as Markdown on
+ * stdout. The memory is that of the nearest folder above that has one, or is a repository.
+ */
+import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { placeOf, summarize, summaryCoverageLine, type SummaryResult, type SummaryTarget } from '../../assist/index.js';
+import { LongviewError } from '../../base/index.js';
+import { hasMemory } from '../../memory/index.js';
+import { dataOf, withHouse, type Call } from '../house.js';
+import { ensureModel, type ConsentFlags } from '../model-consent.js';
+import { count, duration } from '../text.js';
+
+export interface SummarizeFlags extends ConsentFlags {
+  readonly lines?: string;
+  readonly maxSentences?: number;
+}
+
+export async function runSummarize(call: Call, given: string, flags: SummarizeFlags): Promise<void> {
+  const { surface, signal } = call;
+  const { root, target } = locate(given, flags);
+  await ensureModel(call, flags);
+  const result = await withHouse(call, root, flags, async ({ memory, engine }) =>
+    summarize(
+      { memory, engine: await engine(), target, maxSentences: flags.maxSentences },
+      {
+        signal,
+        onProgress: surface.progress,
+        onSentence: flags.json ? undefined : ({ text, places }) => surface.out(`- ${lineOf(text, places)}\n`),
+      },
+    ),
+  );
+  const { timing } = result;
+  if (timing.readTokens > 0) surface.note(`Read ${count(timing.readTokens)} tokens in ${duration(timing.readMs)}.`);
+  if (flags.json) surface.json(result);
+  else surface.out(endOf(result));
+}
+
+function lineOf(text: string, places: SummaryResult['summary'][number]['places']): string {
+  return `${text} (${places.map(place => `\`${placeOf(place)}\``).join(', ')})`;
+}
+
+/** What follows the sentences: notes and coverage. */
+function endOf({ notes, coverage }: SummaryResult): string {
+  return `\n${[...notes, summaryCoverageLine(coverage)].join('\n\n')}\n`;
+}
+
+/** Which workspace a path belongs to, and what of it is meant. */
+function locate(given: string, flags: SummarizeFlags): { root: string; target: SummaryTarget } {
+  const stat = statSync(resolve(given), { throwIfNoEntry: false });
+  if (!stat) throw new LongviewError('not-found', `There is no file or folder ${resolve(given)}`);
+  const path = realpathSync(resolve(given));
+  const root = workspaceOf(stat.isDirectory() ? path : dirname(path), dataOf(flags));
+  const inside = relative(root, path).split(sep).join('/');
+  if (flags.lines !== undefined) return { root, target: selection(path, inside, flags.lines, stat.isDirectory()) };
+  if (!stat.isDirectory()) return { root, target: { kind: 'file', path: inside } };
+  return { root, target: inside === '' ? { kind: 'workspace' } : { kind: 'folder', path: inside } };
+}
+
+/** The nearest folder, from this one up, that has a memory or is a repository; this one if there is none. */
+function workspaceOf(folder: string, data: string): string {
+  for (let at = folder; ; at = dirname(at)) {
+    if (hasMemory(data, at) || statSync(join(at, '.git'), { throwIfNoEntry: false })) return at;
+    if (dirname(at) === at) return folder;
+  }
+}
+
+function selection(file: string, path: string, lines: string, isFolder: boolean): SummaryTarget {
+  if (isFolder) throw new LongviewError('usage', `${basename(file)} is a folder; --lines are those of a file.`);
+  const [, from, to] = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(lines) ?? [];
+  const startLine = Number(from);
+  const all = readFileSync(file, 'utf8').split('\n');
+  const endLine = Math.min(Number(to ?? from), all.length);
+  if (!(startLine >= 1 && startLine <= endLine)) {
+    throw new LongviewError('usage', `--lines ${lines}: give lines of the file as FIRST-LAST; it has ${all.length}.`);
+  }
+  return { kind: 'selection', path, startLine, endLine, text: all.slice(startLine - 1, endLine).join('\n') };
+}
