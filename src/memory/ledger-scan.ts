@@ -9,6 +9,8 @@ import { orderForReading } from './walk/index.js';
 
 /** Name of the blob that holds the workspace state; a file that leaves takes the state with it, to be composed again. */
 export const STATE_BLOB = 'state';
+/** Name of the blob that holds the mark of the last summary of changes. */
+export const SUMMARY_MARK = 'summary mark';
 /** Name of the blob that says, in ASCII, the fingerprint of the model that the state is of. */
 export const STATE_MODEL_BLOB = 'state-model';
 /** Reason of a file whose text the engine failed on. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { LongviewError, failed, messageOf, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
 import type { LazyEngine } from './lazy-engine.js';
-import { STATE_BLOB, scanLedger } from './ledger-scan.js';
+import { STATE_BLOB, SUMMARY_MARK, scanLedger } from './ledger-scan.js';
 import { rowOfModel, rowsOfModel } from './model-view.js';
 import { memoryKeyOf, readFiles, type ReadCounts } from './read-files.js';
 import { RecallIndex } from './recall-index.js';
@@ -46,8 +46,6 @@ export interface WorkspaceParts {
 
 /** Times that files whose memory turned out bad are read again in one run. */
 const MOST_REPAIRS = 2;
-/** Name of the blob that holds the mark of the last summary of changes. */
-const SUMMARY_MARK = 'summary mark';
 
 export class Workspace implements WorkspaceMemory {
   readonly root: string;
@@ -295,9 +293,9 @@ export class Workspace implements WorkspaceMemory {
     work: RefreshOptions & { signal: AbortSignal; onScanned: () => void },
     counts: ReadCounts & { gone: number },
   ): Promise<void> {
-    const { files, settings, log } = this.parts;
+    const { store, files, settings, log } = this.parts;
     const engine = (): Promise<Engine> => this.parts.engine.get();
-    const { waiting, gone } = await scanLedger({ ...work, store: this.store, files });
+    const { waiting, gone } = await scanLedger({ ...work, store, files });
     counts.gone += gone;
     work.onScanned();
     const model = this.parts.model ?? (await engine()).model.fingerprint;
@@ -314,16 +312,7 @@ export class Workspace implements WorkspaceMemory {
     for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
       if (paths.length > 0) {
         const onFile = (path: string | undefined): void => void (this.reading = path);
-        const read = await readFiles(paths, {
-          ...work,
-          store: this.store,
-          files,
-          engine,
-          model,
-          settings,
-          log,
-          onFile,
-        });
+        const read = await readFiles(paths, { ...work, store, files, engine, model, settings, log, onFile });
         counts.read += read.read;
         counts.failed += read.failed;
         counts.tokens += read.tokens;
