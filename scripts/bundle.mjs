@@ -1,10 +1,11 @@
 // `npm run bundle`: what the VSIX carries in dist/: the extension (CommonJS, as editors load it), the server and the engine
-// process (ES modules; the server starts the file `engine-main.js` beside it). Native packages stay outside and come along
+// process (ES modules; the server starts the file `engine-main.js` beside it), the panel's pages. Native packages stay outside and come along
 // in node_modules.
 import { build } from 'esbuild';
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './set-up.mjs';
+import { buildWebviews, webviewFiles } from './webview-bundle.mjs';
 
 const dist = join(root, 'dist');
 rmSync(dist, { recursive: true, force: true });
@@ -44,6 +45,13 @@ await build({
   },
 });
 
-for (const file of ['extension.cjs', 'server.js', 'engine-main.js']) {
+await buildWebviews(join(dist, 'webview'));
+
+for (const file of [
+  'extension.cjs',
+  'server.js',
+  'engine-main.js',
+  ...webviewFiles.map(name => join('webview', name)),
+]) {
   process.stderr.write(`dist/${file} ${Math.round(statSync(join(dist, file)).size / 1000)} KB\n`);
 }

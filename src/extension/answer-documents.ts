@@ -1,11 +1,13 @@
 /**
  * Read-only documents that show answers while they are written, with links from `path:line` to the workspace.
- * Keeps only answers whose document is open. Never writes a file.
+ * Keeps answers whose document is open, and some that were made but not shown. Never writes a file.
  */
 import * as vscode from 'vscode';
 import { findPlaces, renderAnswer, type AnswerParts } from './answer-text.js';
 import { answerScheme } from './ids.js';
 
+/** Documents that were made but never shown are kept up to this many. */
+const mostKept = 50;
 /** The editor takes a changed document in at most this often. */
 const updateEveryMs = 120;
 
@@ -16,10 +18,10 @@ export class AnswerDocument {
   constructor(
     readonly uri: vscode.Uri,
     readonly folder: vscode.Uri,
-    question: string,
+    parts: AnswerParts,
     private readonly changed: (uri: vscode.Uri) => void,
   ) {
-    this.parts = { question, recalled: [], text: '' };
+    this.parts = parts;
   }
 
   get content(): string {
@@ -67,12 +69,29 @@ export class AnswerDocuments implements vscode.TextDocumentContentProvider, vsco
 
   /** A new document in an editor tab. */
   async open(folder: vscode.Uri, question: string): Promise<AnswerDocument> {
+    const answer = this.add(folder, { question, recalled: [], text: '' });
+    await this.show(answer.uri);
+    return answer;
+  }
+
+  /** A document that is not shown yet. */
+  add(folder: vscode.Uri, parts: AnswerParts): AnswerDocument {
     const uri = vscode.Uri.from({ scheme: answerScheme, path: `/Longview ${++this.lastNumber}.md` });
-    const answer = new AnswerDocument(uri, folder, question, changed => this.changed.fire(changed));
+    const answer = new AnswerDocument(uri, folder, parts, changed => this.changed.fire(changed));
+    const open = new Set(vscode.workspace.textDocuments.map(document => document.uri.toString()));
+    const closed = [...this.answers.keys()].filter(key => !open.has(key));
+    for (const key of closed.slice(0, Math.max(0, closed.length - mostKept))) this.answers.delete(key);
     this.answers.set(uri.toString(), answer);
+    return answer;
+  }
+
+  has(uri: vscode.Uri): boolean {
+    return this.answers.has(uri.toString());
+  }
+
+  async show(uri: vscode.Uri): Promise<void> {
     const document = await vscode.workspace.openTextDocument(uri);
     await vscode.window.showTextDocument(document, { preview: false, viewColumn: columnForAnswers() });
-    return answer;
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {

@@ -25,7 +25,7 @@ export function renderAnswer({ question, recalled, text, problem, reply }: Answe
 }
 
 /** What the answer's own last line, the coverage, does not say. */
-function figuresOf({ timing, model, provider }: AskReply): string {
+export function figuresOf({ timing, model, provider }: AskReply): string {
   const parts = [
     `${timing.readTokens} tokens read`,
     `first word after ${(timing.firstTokenMs / 1000).toFixed(1)} s`,

@@ -1,78 +1,72 @@
 /**
- * The command *Ask About Workspace…*: a question, the model if it is missing (after consent), the answer in a document.
- * Never answers by itself: the server does.
+ * The commands *Ask About Workspace…* and *Ask About Selection…*: both ask in the panel. Never answers by itself: the server
+ * does.
  */
 import * as vscode from 'vscode';
-import { method } from '../protocol/index.js';
-import type { AnswerDocument, AnswerDocuments } from './answer-documents.js';
+import type { Selection } from '../protocol/index.js';
+import { AskView } from './ask-view.js';
 import { command } from './ids.js';
-import { ensureModel, progressText } from './model-consent.js';
-import type { ServerClient } from './server-client.js';
-import { chooseFolder, userCommand, type Services } from './services.js';
+import { userCommand, type Services } from './services.js';
 
-/** For key bindings and tests: what the command would ask the user for. */
+/** For key bindings and tests: what the user would write or choose in the panel. */
 export interface AskArguments {
   readonly question?: string;
+  /** URI of a workspace folder. */
+  readonly folder?: string;
   /** The consent to download the model has been given. */
   readonly consent?: boolean;
 }
 
+/** Longer selections are asked about by their first lines: the model's window holds no more. */
+const mostSelectedLines = 400;
+
 export function activateAsk(services: Services): vscode.Disposable {
-  const { client, documents } = services;
-  return userCommand(services, command.ask, (given?: AskArguments) => askAboutWorkspace(client, documents, given));
-}
-
-/** Resolves with the document's URI once the answer is complete, or undefined when the user stepped back. */
-async function askAboutWorkspace(
-  client: ServerClient,
-  documents: AnswerDocuments,
-  given: AskArguments = {},
-): Promise<vscode.Uri | undefined> {
-  const folder = await chooseFolder();
-  if (!folder) return undefined;
-  const question = given.question ?? (await inputQuestion(folder));
-  if (question === undefined || question.trim() === '') return undefined;
-  if (!(await ensureModel(client, given.consent ?? false))) return undefined;
-  const answer = await documents.open(folder.uri, question);
-  await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: 'Longview', cancellable: true },
-    (progress, token) => stream(client, answer, question, progress, token),
+  const view = new AskView(services);
+  return vscode.Disposable.from(
+    view,
+    userCommand(services, command.ask, (given?: AskArguments) => ask(view, given)),
+    userCommand(services, command.askAboutSelection, (given?: AskArguments) => askAboutSelection(view, given)),
   );
-  return answer.uri;
 }
 
-async function stream(
-  client: ServerClient,
-  answer: AnswerDocument,
-  question: string,
-  progress: vscode.Progress<{ message: string }>,
-  token: vscode.CancellationToken,
-): Promise<void> {
-  try {
-    const params = { folder: answer.folder.toString(), question };
-    const reply = await client.request(method.ask, params, token, {
-      onProgress: it => progress.report({ message: progressText(it) }),
-      onRecalled: recalled => answer.update({ recalled }),
-      onText: text => {
-        progress.report({ message: vscode.l10n.t('Writing the answer') });
-        answer.append(text);
-      },
-    });
-    answer.update({ recalled: reply.recalled, reply });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    answer.update({ problem: token.isCancellationRequested ? vscode.l10n.t('Stopped.') : why });
-    if (!token.isCancellationRequested) throw error;
-  } finally {
-    answer.flush();
+/** With a question: resolves with the URI of the answer as a document once it is complete, or undefined where it was not asked. */
+async function ask(
+  view: AskView,
+  given: AskArguments = {},
+  selected?: { folder: string; selection: Selection },
+): Promise<vscode.Uri | undefined> {
+  const folder = given.folder ?? selected?.folder ?? activeFolder()?.uri.toString();
+  if (folder !== undefined) view.session.choose(folder, selected?.selection);
+  await view.show();
+  if (given.question === undefined) return undefined;
+  const exchange = await view.session.ask({ question: given.question }, given.consent);
+  return exchange && view.document(exchange);
+}
+
+async function askAboutSelection(view: AskView, given?: AskArguments): Promise<vscode.Uri | undefined> {
+  const editor = vscode.window.activeTextEditor;
+  const folder = editor && vscode.workspace.getWorkspaceFolder(editor.document.uri);
+  if (!editor || folder?.uri.scheme !== 'file') {
+    void vscode.window.showInformationMessage(vscode.l10n.t('Select lines of a file in an open folder first.'));
+    return undefined;
   }
+  return ask(view, given, { folder: folder.uri.toString(), selection: selectionOf(editor, folder) });
 }
 
-function inputQuestion(folder: vscode.WorkspaceFolder): Thenable<string | undefined> {
-  return vscode.window.showInputBox({
-    title: vscode.l10n.t('Ask about {0}', folder.name),
-    prompt: vscode.l10n.t('Longview reads what it has not read yet, then answers with links to the lines it means.'),
-    placeHolder: vscode.l10n.t('Where is the retry limit decided?'),
-    ignoreFocusOut: true,
-  });
+/** Whole lines; the line of the cursor where nothing is selected. */
+function selectionOf({ document, selection }: vscode.TextEditor, folder: vscode.WorkspaceFolder): Selection {
+  const { start, end } = selection;
+  const endsBefore = end.character === 0 && end.line > start.line;
+  const last = Math.min(endsBefore ? end.line - 1 : end.line, start.line + mostSelectedLines - 1);
+  return {
+    path: document.uri.path.slice(folder.uri.path.replace(/\/$/, '').length + 1),
+    startLine: start.line + 1,
+    endLine: last + 1,
+    text: document.getText(new vscode.Range(start.line, 0, last, document.lineAt(last).text.length)),
+  };
+}
+
+function activeFolder(): vscode.WorkspaceFolder | undefined {
+  const active = vscode.window.activeTextEditor?.document.uri;
+  return active && vscode.workspace.getWorkspaceFolder(active);
 }

@@ -2,6 +2,7 @@
 
 export const command = {
   ask: 'longview.ask',
+  askAboutSelection: 'longview.askAboutSelection',
   readNow: 'longview.readNow',
   pause: 'longview.pauseReading',
   showMenu: 'longview.showMenu',
@@ -11,6 +12,11 @@ export const command = {
   importModel: 'longview.importModel',
   diagnostics: 'longview.diagnostics',
   showLog: 'longview.showLog',
+} as const;
+
+/** Views of the container `longview` in the activity bar. */
+export const view = {
+  ask: 'longview.askView',
 } as const;
 
 export const setting = {

@@ -46,6 +46,8 @@ export type {
   AskState,
   AskStrings,
   Block,
+  BoxState,
+  ExchangeChange,
   ExchangePhase,
   ExchangeView,
   FolderView,

@@ -66,7 +66,7 @@ export type ModelView =
     }
   | { readonly kind: 'installing'; readonly name: string; readonly progress?: string; readonly fraction?: number };
 
-export interface AskState {
+export interface BoxState {
   readonly folders: readonly FolderView[];
   readonly folder?: string;
   readonly model: ModelView;
@@ -74,8 +74,18 @@ export interface AskState {
   readonly history: readonly string[];
   /** Lines of an editor that the next question is about. */
   readonly selection?: Place;
+}
+
+export interface AskState {
+  readonly box: BoxState;
   /** Latest first. */
   readonly exchanges: readonly ExchangeView[];
+}
+
+/** One exchange as it is now; its `blocks` stand for those from `blocksFrom` on, what was there before them stays. */
+export interface ExchangeChange {
+  readonly exchange: ExchangeView;
+  readonly blocksFrom: number;
 }
 
 /** Words of the Ask view in the user's language. `{0}` stands for what is filled in. */
@@ -96,7 +106,6 @@ export interface AskStrings {
   readonly copy: string;
   readonly copied: string;
   readonly openDocument: string;
-  readonly earlier: string;
   readonly empty: string;
   readonly noFolder: string;
   readonly modelNeeded: string;
@@ -111,15 +120,10 @@ export interface AskStrings {
 
 export type ToAskView =
   /** Answers `ready`. */
-  | { readonly type: 'start'; readonly strings: AskStrings; readonly state: AskState }
-  | { readonly type: 'state'; readonly state: Partial<AskState> }
-  /** A change of one exchange; `blocks` replace those from `blocksFrom` on. */
-  | {
-      readonly type: 'exchange';
-      readonly id: number;
-      readonly change: Partial<ExchangeView>;
-      readonly blocksFrom?: number;
-    }
+  | ({ readonly type: 'start'; readonly strings: AskStrings } & AskState)
+  | { readonly type: 'box'; readonly box: BoxState }
+  | { readonly type: 'exchanges'; readonly exchanges: readonly ExchangeView[] }
+  | ({ readonly type: 'exchange' } & ExchangeChange)
   /** Puts the cursor into the question, with `text` in it if given. */
   | { readonly type: 'focus'; readonly text?: string }
   | { readonly type: 'copied'; readonly id: number };

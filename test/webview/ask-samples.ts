@@ -1,0 +1,101 @@
+/** States of the Ask view for its tests: words as the extension sends them, and one answered question. */
+import type { AskState, AskStrings, BoxState, ExchangeView } from '../../src/protocol/index.js';
+
+export const strings: AskStrings = {
+  question: 'Question about the folder',
+  placeholder: 'Where is the retry limit decided?',
+  keys: 'Enter asks · Shift+Enter: new line · ↑ earlier questions',
+  ask: 'Ask',
+  stop: 'Stop',
+  folder: 'Folder',
+  history: 'Earlier questions',
+  clearHistory: 'Clear',
+  aboutSelection: 'About {0}',
+  dropSelection: 'Do not ask about these lines',
+  recalled: 'Recalled',
+  answer: 'Answer',
+  answerNow: 'Answer from what is read',
+  copy: 'Copy',
+  copied: 'Copied',
+  openDocument: 'Open as Document',
+  empty: 'Longview reads what it has not read yet, then answers with links to the lines it means.',
+  noFolder: 'Longview reads folders on disk. Open one first.',
+  modelNeeded: 'A model is needed once',
+  modelPromise: 'Longview needs a model once. After that nothing leaves this machine.',
+  install: 'Install',
+  installing: 'Installing the model',
+  cancel: 'Cancel',
+  working: 'Looking for an answer',
+  answerComplete: 'The answer is complete.',
+  remedies: { askAgain: 'Ask Again', showLog: 'Show Log', chooseModel: 'Choose Model…', install: 'Install Model' },
+};
+
+export const box: BoxState = {
+  folders: [{ uri: 'file:///w/shop', label: 'shop' }],
+  folder: 'file:///w/shop',
+  model: { kind: 'ready' },
+  history: ['Where is the retry limit decided?', 'Which file\nparses arguments?', 'How are help texts formatted?'],
+};
+
+export const start = (state: Partial<AskState> = {}): object => ({
+  type: 'start',
+  strings,
+  box,
+  exchanges: [],
+  ...state,
+});
+
+const recalled = [
+  { path: 'src/net/retry.ts', startLine: 12, endLine: 40 },
+  { path: 'docs/operations/limits-and-quotas.md', startLine: 3, endLine: 9 },
+];
+
+export const asked: ExchangeView = {
+  id: 1,
+  question: 'Where is the retry limit decided?',
+  phase: 'working',
+  progress: 'Reading · 3 of 40 files · 12,000 of 90,000 tokens · 2 min left · src/net/socket.ts',
+  fraction: 0.13,
+  canAnswerNow: true,
+  recalled: [],
+  blocks: [],
+  remedies: [],
+};
+
+export const recalling: ExchangeView = {
+  ...asked,
+  recalled,
+  progress: 'Writing the answer',
+  fraction: undefined,
+  canAnswerNow: false,
+};
+
+export const answered: ExchangeView = {
+  ...recalling,
+  phase: 'done',
+  progress: undefined,
+  blocks: [
+    {
+      kind: 'paragraph',
+      inlines: [
+        { kind: 'text', text: 'The limit is ' },
+        { kind: 'code', text: 'maxTries' },
+        { kind: 'text', text: ', set in ' },
+        { kind: 'place', text: 'src/net/retry.ts:14', place: { path: 'src/net/retry.ts', startLine: 14, endLine: 14 } },
+        { kind: 'text', text: ' and ' },
+        { kind: 'strong', inlines: [{ kind: 'text', text: 'not' }] },
+        { kind: 'text', text: ' in ' },
+        { kind: 'struck', text: 'src/net/retry.ts:900' },
+        { kind: 'text', text: ' (the file has 61 lines).' },
+      ],
+    },
+    {
+      kind: 'list',
+      ordered: false,
+      items: [[{ kind: 'text', text: 'Each try waits longer.' }], [{ kind: 'text', text: 'The last one fails.' }]],
+    },
+    { kind: 'code', text: 'export const maxTries = 5; // a long line that has to scroll in its own box' },
+  ],
+  coverage: '38 of 40 files read, 0 stale, 2 skipped',
+  figures: '12,000 tokens read · first word after 1.3 s · SmolLM2 135M on cpu',
+};
