@@ -28,8 +28,8 @@ const offer = {
 
 interface Call {
   readonly method: string;
-  readonly params: Record<string, unknown>;
-  readonly listener: WorkListener;
+  readonly params: object;
+  readonly listener: WorkListener | undefined;
   readonly answer: (reply: unknown) => void;
   readonly fail: (error: Error) => void;
 }
@@ -39,13 +39,13 @@ class FakeServer {
   readonly calls: Call[] = [];
   isInstalled = true;
 
-  readonly request = ((method, params, token, listener = {}) => {
-    if (method === 'longview/model') return Promise.resolve({ ...offer, installed: this.isInstalled });
+  readonly request: AskPorts['client']['request'] = (method, params, token, listener) => {
+    if (method === 'longview/model') return Promise.resolve({ ...offer, installed: this.isInstalled } as never);
     return new Promise<never>((answer, fail) => {
       token.onCancellationRequested(() => fail(failure('cancelled', 'Cancelled.')));
-      this.calls.push({ method, params: params as Record<string, unknown>, listener, answer: answer as Call['answer'], fail });
+      this.calls.push({ method, params, listener, answer: answer as Call['answer'], fail });
     });
-  }) as AskPorts['client']['request'];
+  };
 
   get last(): Call {
     return this.calls.at(-1)!;
@@ -91,7 +91,7 @@ suite('ask session', () => {
     const asking = session.ask({ question: ' Where? ' });
     await settle();
     assert.deepEqual(server.last.params, { folder: 'file:///a', question: 'Where?', now: false, selection: undefined });
-    const { listener } = server.last;
+    const listener = server.last.listener!;
     listener.onProgress!({
       id: '1',
       task: 'Reading',
@@ -152,7 +152,7 @@ suite('ask session', () => {
   test('words are sent in a few messages, each with the blocks that changed alone', async () => {
     const asking = session.ask({ question: 'Where?' });
     await settle();
-    const { listener } = server.last;
+    const listener = server.last.listener!;
     listener.onRecalled!(recalled);
     listener.onText!('One.\n\nTw');
     await new Promise(done => setTimeout(done, 120));
@@ -173,7 +173,7 @@ suite('ask session', () => {
   test('stopped: what was written stays; a new question stops the one before', async () => {
     const first = session.ask({ question: 'First?' });
     await settle();
-    server.last.listener.onText!('So far');
+    server.last.listener!.onText!('So far');
     const second = session.ask({ question: 'Second?' });
     await first;
     await settle();
@@ -196,12 +196,12 @@ suite('ask session', () => {
     session.answerNow();
     assert.equal(server.calls.length, 1, 'not offered yet');
     await new Promise(done => setTimeout(done, 750));
-    server.last.listener.onProgress!({ id: '1', task: 'Reading', done: 1, total: 9, unit: 'tokens' });
+    server.last.listener!.onProgress!({ id: '1', task: 'Reading', done: 1, total: 9, unit: 'tokens' });
     assert.equal(latest().canAnswerNow, true);
     session.answerNow();
     await settle();
     assert.deepEqual(
-      server.calls.map(call => call.params.now),
+      server.calls.map(call => (call.params as { now?: boolean }).now),
       [false, true],
     );
     server.last.answer(reply);
@@ -240,7 +240,7 @@ suite('ask session', () => {
     const installing = session.install();
     await settle();
     assert.equal(server.last.method, 'longview/installModel');
-    server.last.listener.onProgress!({ id: '2', task: 'Downloading', done: 3e6, total: 99e6, unit: 'bytes' });
+    server.last.listener!.onProgress!({ id: '2', task: 'Downloading', done: 3e6, total: 99e6, unit: 'bytes' });
     assert.deepEqual(session.state.box.model, {
       kind: 'installing',
       name: 'tiny',
@@ -250,7 +250,7 @@ suite('ask session', () => {
     server.isInstalled = true;
     server.last.answer({ ...offer, installed: true });
     await settle();
-    assert.equal(server.last.params.folder, 'file:///b');
+    assert.equal((server.last.params as { folder: string }).folder, 'file:///b');
     server.last.answer(reply);
     assert.equal((await installing)!.view.phase, 'done');
   });
