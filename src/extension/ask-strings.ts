@@ -24,7 +24,9 @@ export function askStrings(): AskStrings {
     empty: t(
       'Longview reads what it has not read yet, then answers with links to the lines it means. Nothing leaves this machine.',
     ),
-    noFolder: t('Longview reads folders on disk. Open one first.'),
+    noFolder: vscode.workspace.isTrusted
+      ? t('Longview reads folders on disk. Open one first.')
+      : t('Trust this folder first: Longview reads nothing in Restricted Mode.'),
     modelNeeded: t('A model is needed once'),
     modelPromise: t('Longview needs a model once. After that nothing leaves this machine.'),
     install: t('Install'),

@@ -27,7 +27,8 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.session = new AskSession({
       client: services.client,
       history: new QuestionHistory(services.context.workspaceState),
-      folders: () => folderViews(vscode.workspace.workspaceFolders ?? []),
+      // Nothing is read in Restricted Mode.
+      folders: () => folderViews(vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : []),
       post: message => this.post(message),
       can: remedy => remedy !== 'chooseModel' || this.commands.has(command.chooseModel),
       log: message => services.log.error(message),
@@ -36,6 +37,7 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(view.ask, this),
       vscode.workspace.onDidChangeWorkspaceFolders(() => this.session.foldersChanged()),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.start()),
     ];
   }
 
@@ -87,6 +89,10 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
     if (this.isReady) void this.page?.webview.postMessage(message);
   }
 
+  private start(): void {
+    this.post({ type: 'start', strings: askStrings(), ...this.session.state });
+  }
+
   private focusIfReady(): void {
     if (!this.isReady || !this.focusWhenReady || !this.page?.visible) return;
     this.focusWhenReady = false;
@@ -98,7 +104,7 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
     switch (message.type) {
       case 'ready':
         this.isReady = true;
-        this.post({ type: 'start', strings: askStrings(), ...session.state });
+        this.start();
         this.focusIfReady();
         return session.lookForModel();
       case 'ask':

@@ -1,5 +1,6 @@
 /** Progress of long work as one line of text with the time left. Knows nothing of the editor: it is given the translation. */
 import type { ProgressEvent } from '../protocol/index.js';
+import { TimeLeft } from './time-left.js';
 
 /** `vscode.l10n.t`. */
 export type Translate = (message: string, ...filled: (string | number)[]) => string;
@@ -10,14 +11,9 @@ export interface ShownProgress {
   readonly fraction?: number;
 }
 
-/** A pace over less than this says nothing. */
-const leastMs = 2000;
-
 /** Of one piece of work, through all its tasks. */
 export class ProgressLine {
-  private task = '';
-  private began = 0;
-  private first = 0;
+  private readonly timeLeft = new TimeLeft();
 
   constructor(
     private readonly t: Translate,
@@ -25,26 +21,18 @@ export class ProgressLine {
   ) {}
 
   /** E.g. `Reading · 3 of 40 files · 12,000 of 90,000 tokens · 2 min left`. */
-  show({ task, done, total, unit, item, files }: Omit<ProgressEvent, 'id'>): ShownProgress {
-    if (task !== this.task) Object.assign(this, { task, began: this.now(), first: done });
+  show(event: ProgressEvent): ShownProgress {
+    const { task, done, total, unit, item, files } = event;
+    const { fraction, secondsLeft } = this.timeLeft.after(event, this.now());
     const parts = [task];
     if (files) parts.push(this.t('{0} of {1} files', count(files.done), count(files.total)));
     if (unit === 'bytes')
       parts.push(total === undefined ? megabytes(done) : `${megabytes(done)} / ${megabytes(total)}`);
     else if (total === undefined) parts.push(done > 0 ? `${count(done)} ${unit}` : '');
     else if (unit !== 'steps') parts.push(this.t('{0} of {1} {2}', count(done), count(total), unit));
-    const left = total === undefined ? undefined : this.left(done, total);
-    if (left !== undefined) parts.push(this.t('{0} left', duration(left)));
+    if (secondsLeft !== undefined) parts.push(this.t('{0} left', duration(secondsLeft)));
     if (item !== undefined) parts.push(item);
-    const progress = parts.filter(part => part !== '').join(' · ');
-    return total === undefined || total <= 0 ? { progress } : { progress, fraction: Math.min(1, done / total) };
-  }
-
-  /** Milliseconds by the mean pace since the task was first heard of. */
-  private left(done: number, total: number): number | undefined {
-    const elapsed = this.now() - this.began;
-    const made = done - this.first;
-    return elapsed < leastMs || made <= 0 ? undefined : (elapsed * (total - done)) / made;
+    return { progress: parts.filter(part => part !== '').join(' · '), fraction };
   }
 }
 
@@ -58,9 +46,8 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 }
 
-function duration(milliseconds: number): string {
-  const seconds = Math.max(1, Math.round(milliseconds / 1000));
-  if (seconds < 90) return `${seconds} s`;
+function duration(seconds: number): string {
+  if (seconds < 90) return `${Math.max(1, seconds)} s`;
   const minutes = Math.round(seconds / 60);
   return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -341,7 +341,8 @@ suite('progress line', () => {
     const t = (message: string, ...filled: (string | number)[]): string =>
       message.replace(/\{(\d)\}/g, (_, at: string) => String(filled[Number(at)]));
     const line = new ProgressLine(t, () => now);
-    const show = (done: number): string => line.show({ task: 'Reading', done, total: 10_000, unit: 'tokens' }).progress;
+    const show = (done: number): string =>
+      line.show({ id: '1', task: 'Reading', done, total: 10_000, unit: 'tokens' }).progress;
     assert.equal(show(1000), 'Reading · 1,000 of 10,000 tokens');
     now = 1000;
     assert.equal(show(1500), 'Reading · 1,500 of 10,000 tokens');
@@ -351,8 +352,9 @@ suite('progress line', () => {
     now = 100_000;
     // 2,000 in 100 s, 7,000 to go: 350 s.
     assert.equal(show(3000), 'Reading · 3,000 of 10,000 tokens · 6 min left');
-    assert.deepEqual(line.show({ task: 'Looking for changes', done: 7, unit: 'files', item: 'a/b.ts' }), {
+    assert.deepEqual(line.show({ id: '1', task: 'Looking for changes', done: 7, unit: 'files', item: 'a/b.ts' }), {
       progress: 'Looking for changes · 7 files · a/b.ts',
+      fraction: undefined,
     });
   });
 });
