@@ -15,3 +15,5 @@ export type {
   SummarySentence,
   SummaryTarget,
 } from './summarize.js';
+export { recallAt } from './recall-at.js';
+export type { RecallAtOptions, RecallAtRequest, RecallAtResult, RecalledDefinition } from './recall-at.js';

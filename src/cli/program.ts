@@ -6,6 +6,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { AskFlags } from './commands/ask.js';
 import type { ForgetFlags } from './commands/forget.js';
 import type { ConvertFlags } from './commands/model-convert.js';
+import type { RecallFlags } from './commands/recall.js';
 import type { StatusFlags } from './commands/status.js';
 import type { SummarizeFlags } from './commands/summarize.js';
 import type { Call, GlobalFlags } from './house.js';
@@ -74,6 +75,16 @@ export function buildProgram(call: Call): Command {
     .action(async (dir: string, _flags, command: Command) => {
       const { runStatus } = await import('./commands/status.js');
       await runStatus(call, dir, command.optsWithGlobals<StatusFlags>());
+    });
+  program
+    .command('recall')
+    .description('where the name at a place is defined in other files that were read')
+    .argument('<file:line:column>', 'a place in a file; line and column count from 1')
+    .option('--dir <folder>', 'the folder that was read (default: the repository around the file)')
+    .option('--json', 'one JSON object on stdout')
+    .action(async (place: string, _flags, command: Command) => {
+      const { runRecall } = await import('./commands/recall.js');
+      await runRecall(call, place, command.optsWithGlobals<RecallFlags>());
     });
   program
     .command('forget')

@@ -151,6 +151,11 @@ export interface Engine extends Disposable {
   dropRecall(id: string): Promise<void>;
   /** Scores the question against the slots of `ids`, one softmax per head over all of them. */
   scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores>;
+  /**
+   * How the recall heads would look up the last token of `text`: un-fitted queries [H,d] (H recall query heads), rotated to
+   * the query position, over sqrt(d). Only the last `tokens` tokens are read, after the fixed prefix.
+   */
+  queriesAt(text: string, tokens: number, options?: CallOptions): Promise<Float32Array>;
   /** Streams an answer; `onText` gets text that never ends inside a character. A cancelled call resolves with what was written. */
   generate(
     request: GenerateRequest,

@@ -22,6 +22,7 @@ import { measureLoss } from './loss.js';
 import { Model } from './model.js';
 import type { LoadOptions } from './model.js';
 import { packSlots, unpackSlots } from './packing.js';
+import { queriesAt } from './queries-at.js';
 import { readSinks, readText } from './reader.js';
 import { RecallHeads } from './recall-heads.js';
 import { RecallIndex } from './recall-index.js';
@@ -114,6 +115,10 @@ class LocalEngine implements Engine {
 
   scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores> {
     return this.recall.score(question, ids, options);
+  }
+
+  queriesAt(text: string, tokens: number, options?: CallOptions): Promise<Float32Array> {
+    return queriesAt(this.loaded, this.tokenizer, this.heads, text, tokens, options);
   }
 
   async generate(request: GenerateRequest, options?: WriteOptions): Promise<GenerateResult> {

@@ -4,13 +4,9 @@
  * too long to show. Knows no grammar: brackets in strings do not matter because only the start of a line is looked at.
  */
 import { MAX_BLOCK_LINES, packed, type Block } from './block.js';
+import { closer, extent, indentOf } from './indentation.js';
 
-const closer =
-  /^(?:[)\]}>]|end\b|fi\b|done\b|esac\b|else\b|elif\b|elsif\b|except\b|catch\b|finally\b|rescue\b|ensure\b)/;
-const opener = /^\{/;
 const attached = /^(?:@|#\[|#!?\s|##|#:|\/\/|\/\*|\*|--|;|%|"""|'''|\[[A-Z])/;
-const invisible =
-  /^(?:#\s*(?:if|ifdef|ifndef|else|elif|endif|define|undef|pragma|region|endregion)\b|(?:public|private|protected|signals|default)\b[^(]*:$)/;
 const control =
   /^(?:[})\]]\s*)?(?:if|else|elif|elsif|for|foreach|while|do|try|catch|except|finally|switch|case|default|with|when|unless|until|loop|match|return|raise|throw|lock|using|synchronized|begin|rescue|ensure|then|repeat|select|go|defer|await|yield|print|assert)\b/;
 const keyword =
@@ -66,18 +62,6 @@ export function codeBlocks(lines: readonly string[]): Block[] {
   return out;
 }
 
-/** Columns before the first character (a tab goes to the next multiple of 4); -1 for a blank or invisible line. */
-function indentOf(line: string): number {
-  let columns = 0;
-  for (let i = 0; i < line.length; i++) {
-    const c = line[i];
-    if (c === ' ') columns++;
-    else if (c === '\t') columns += 4 - (columns % 4);
-    else return invisible.test(line.slice(i)) ? -1 : columns;
-  }
-  return -1;
-}
-
 /** What stands side by side in lines `first`..`last`: blocks with their comments and decorators, and single lines. */
 function units(lines: readonly string[], indents: readonly number[], first: number, last: number): Unit[] {
   const out: Unit[] = [];
@@ -115,31 +99,6 @@ function units(lines: readonly string[], indents: readonly number[], first: numb
 function flush(out: Unit[], lead: number, last: number): 0 {
   if (lead) out.push({ startLine: lead, endLine: last, owns: false, definition: false, bodyLine: lead });
   return 0;
-}
-
-/** The last line that belongs to the one at `head`: everything deeper, and the closing lines at its own depth. */
-function extent(
-  lines: readonly string[],
-  indents: readonly number[],
-  head: number,
-  last: number,
-): { line: number; owns: boolean; bodyLine: number } {
-  const depth = indents[head - 1]!;
-  let end = head;
-  let bodyLine = 0;
-  for (let line = head + 1; line <= last; line++) {
-    const indent = indents[line - 1]!;
-    if (indent < 0) continue;
-    if (indent > depth) bodyLine ||= line;
-    else if (indent < depth) break;
-    else {
-      const text = lines[line - 1]!.trimStart();
-      if (!(bodyLine > 0 && closer.test(text)) && !(bodyLine === 0 && line === head + 1 && opener.test(text))) break;
-    }
-    end = line;
-  }
-  if (bodyLine === 0) return { line: head, owns: false, bodyLine: head };
-  return { line: end, owns: true, bodyLine };
 }
 
 function isDefinition(lines: readonly string[], indents: readonly number[], head: number, bodyLine: number): boolean {

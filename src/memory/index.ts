@@ -16,3 +16,12 @@ export type { MemorySettings } from './settings.js';
 export type { Block } from './block.js';
 export { blocksOf, isProse, linesOf } from './blocks.js';
 export { questionTerms, termsOf } from './lexical.js';
+export type {
+  Definition,
+  DefinitionKind,
+  DefinitionText,
+  Family,
+  IndexedDefinition,
+  Language,
+} from './definitions/index.js';
+export type { FoundDefinitions, WorkspaceDefinitions } from './workspace-definitions.js';

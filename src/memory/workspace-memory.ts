@@ -4,6 +4,7 @@
  */
 import type { Disposable, ProgressListener, Result } from '../base/index.js';
 import type { PackedSlots } from '../engine/index.js';
+import type { WorkspaceDefinitions } from './workspace-definitions.js';
 
 /** The contract of `--json` (product.md): counts of files by ledger state; `total` includes the skipped. */
 export interface Coverage {
@@ -63,6 +64,8 @@ export interface RefreshOptions extends WorkOptions {
 export interface WorkspaceMemory extends Disposable {
   /** Absolute path of the folder. */
   readonly root: string;
+  /** What the files that were read define. */
+  readonly definitions: WorkspaceDefinitions;
   /** Whether `refresh` runs. Recall, states and the ledger can be used beside it. */
   readonly isReading: boolean;
   /**

@@ -28,6 +28,7 @@ import type {
   WorkspaceMemory,
   WorkspaceStatus,
 } from './workspace-memory.js';
+import { DefinitionFinder } from './workspace-definitions.js';
 import { StateKeeper } from './workspace-state.js';
 import { coverageOf, statusOf } from './workspace-status.js';
 
@@ -51,6 +52,7 @@ export class Workspace implements WorkspaceMemory {
   readonly root: string;
   private readonly store: Store;
   private readonly index: RecallIndex;
+  readonly definitions: DefinitionFinder;
   private readonly state: StateKeeper;
   private readonly cache = new TextCache();
   private readonly closing = new AbortController();
@@ -65,6 +67,7 @@ export class Workspace implements WorkspaceMemory {
     this.root = parts.root;
     this.store = parts.store;
     this.index = new RecallIndex(parts.store);
+    this.definitions = new DefinitionFinder(parts);
     this.state = new StateKeeper(parts.store, parts.settings, parts.log);
   }
 
@@ -247,6 +250,7 @@ export class Workspace implements WorkspaceMemory {
 
   async dispose(): Promise<void> {
     this.closing.abort();
+    this.definitions.close();
     await this.last;
     await this.store.dispose();
     if (!this.forgot) return;
@@ -268,6 +272,8 @@ export class Workspace implements WorkspaceMemory {
       } catch (error) {
         throwIfCancelled(signal); // One kind of error for all ways to be cancelled.
         throw error;
+      } finally {
+        this.definitions.changed();
       }
     });
     this.last = run.catch(() => undefined);

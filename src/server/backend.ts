@@ -14,6 +14,8 @@ import type {
   ModelsReply,
   ReadReply,
   RecallReply,
+  RecallAtParams,
+  RecallAtReply,
   RecalledPlace,
   Selection,
   StatusReply,
@@ -71,4 +73,9 @@ export interface ModelBackend {
   installModel(wanted: Pick<InstallModelParams, 'name' | 'from'>, work: Work): Promise<ModelReply>;
 }
 
-export interface Backend extends MemoryBackend, AskBackend, RecallBackend, ChatBackend, ModelBackend, Disposable {}
+export interface RecallAtBackend {
+  recallAt(root: string, use: RecallAtParams, signal: AbortSignal): Promise<RecallAtReply>;
+}
+
+export interface Backend
+  extends MemoryBackend, AskBackend, RecallBackend, RecallAtBackend, ChatBackend, ModelBackend, Disposable {}

@@ -44,6 +44,7 @@ export function registerHandlers(connection: Connection, backend: () => Backend)
     return null;
   });
   requests.long(method.installModel, 'install model', 'user', (params, work) => backend().installModel(params, work));
+  requests.quick(method.recallAt, (params, signal) => backend().recallAt(rootOf(params), params, signal));
   requests.quick(method.model, () => backend().model());
   requests.quick(method.models, () => backend().models());
 }

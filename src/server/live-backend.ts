@@ -6,6 +6,7 @@ import type { AskBackend, Backend, MemoryBackend } from './backend.js';
 import { chatBackend, recallBackend } from './live-chat.js';
 import { LiveHouse } from './live-house.js';
 import { modelBackend } from './live-models.js';
+import { recallAtBackend } from './live-recall-at.js';
 
 export function openLiveBackend(options: ServerOptions, log: Log): Backend {
   const house = new LiveHouse(options, log);
@@ -14,6 +15,7 @@ export function openLiveBackend(options: ServerOptions, log: Log): Backend {
     ...askBackend(house),
     ...recallBackend(house),
     ...chatBackend(house),
+    ...recallAtBackend(house),
     ...modelBackend(house),
     dispose: () => house.dispose(),
   };

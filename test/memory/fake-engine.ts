@@ -36,6 +36,10 @@ export class FakeEngine implements Engine {
   answer: string | ((request: GenerateRequest) => string) = 'Nothing to say.';
   /** Called before each text is read; may throw. */
   beforeRead: (label: string, signal: AbortSignal | undefined) => void | Promise<void> = () => undefined;
+  /** Texts whose last word was looked up. */
+  readonly lookups: string[] = [];
+  /** Called before each look-up is answered; may wait. */
+  beforeLookup: (signal: AbortSignal | undefined) => void | Promise<void> = () => undefined;
   readonly model: ModelDescription;
   generation = 1;
 
@@ -158,6 +162,20 @@ export class FakeEngine implements Engine {
     });
     const rows = wordsOf(question);
     return { rows: rows.length, slotStart, mass: massOf(rows, parts), nullMass: massOf(['n/a'], parts) };
+  }
+
+  /** The keys of the text's last word, sharpened as `scoreRecall` does. */
+  queriesAt(text: string, tokens: number, options: CallOptions = {}): Promise<Float32Array> {
+    this.lookups.push(text);
+    const word = wordsOf(text).slice(-Math.min(1, tokens))[0] ?? '';
+    const queries = new Float32Array(KEY_HEAD_OF.length * HEAD_SIZE);
+    KEY_HEAD_OF.forEach((keyHead, at) =>
+      queries.set(
+        vectorOf(word, keyHead).map(value => value * SHARPNESS),
+        at * HEAD_SIZE,
+      ),
+    );
+    return Promise.resolve(this.beforeLookup(options.signal)).then(() => queries);
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await -- as above

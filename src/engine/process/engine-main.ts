@@ -79,6 +79,8 @@ function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: 
       return target.read(first!, { ...options, giveWay });
     case 'scoreRecall':
       return target.scoreRecall(first!, second!, options);
+    case 'queriesAt':
+      return target.queriesAt(first!, second!, options);
     case 'loss':
       return target.loss(first!, { ...(second as unknown as object), ...options } as never);
     case 'generate':

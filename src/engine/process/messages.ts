@@ -14,6 +14,7 @@ export type CallName =
   | 'putRecall'
   | 'dropRecall'
   | 'scoreRecall'
+  | 'queriesAt'
   | 'generate'
   | 'loss'
   /** A composition is opened, fed gist by gist, and finished: gists come one at a time. */

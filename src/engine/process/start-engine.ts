@@ -136,6 +136,10 @@ class EngineProcess implements Engine {
     return this.call('scoreRecall', [question, ids], options);
   }
 
+  queriesAt(text: string, tokens: number, options?: CallOptions): Promise<Float32Array> {
+    return this.call('queriesAt', [text, tokens], options);
+  }
+
   generate(
     request: GenerateRequest,
     options?: CallOptions & { onText?: (text: string) => void },

@@ -1,0 +1,204 @@
+/**
+ * The distant definitions of an identifier: found by name, ordered by the file's own signals and by the model's look-up
+ * heads, shown only while their files are still the ones that were read. Writes nothing, and never claims more than it knows:
+ * `one` means one definition of that name is known and nothing speaks against it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf, throwIfCancelled } from '../base/index.js';
+import type { FoundDefinitions, IndexedDefinition, WorkspaceMemory } from '../memory/index.js';
+import { signalsOf, type Signals, type Use } from './definition-signals.js';
+import { isSelf, useContext } from './use-context.js';
+
+export interface RecallAtRequest {
+  readonly memory: WorkspaceMemory;
+  /** Relative to the folder, with `/`. */
+  readonly path: string;
+  readonly identifier: string;
+  /** Text up to and including the identifier: may be unsaved. */
+  readonly before: string;
+}
+
+export interface RecallAtOptions {
+  readonly signal?: AbortSignal;
+  /** How long the list of definitions, and then the model, is waited for; without it as long as they take. */
+  readonly patienceMs?: { readonly list: number; readonly model: number };
+  /** Definitions shown at most; default 12. */
+  readonly limit?: number;
+}
+
+export interface RecalledDefinition {
+  readonly path: string;
+  readonly startLine: number;
+  readonly endLine: number;
+  readonly score: number;
+  readonly name: string;
+  readonly signature: string;
+  readonly documentation?: string;
+  readonly languageId: string;
+  /** Exact text of the lines. */
+  readonly text: string;
+}
+
+export interface RecallAtResult {
+  /** Best first. */
+  readonly candidates: readonly RecalledDefinition[];
+  readonly certainty: 'one' | 'ranked' | 'none';
+  readonly how: string;
+}
+
+interface Weighed extends Signals {
+  readonly definition: IndexedDefinition;
+}
+
+/** The model weighs the best of these by the other signals. */
+const MOST_WEIGHED = 24;
+/** What a nat of attention is worth beside the other signals, and how many count; measured (docs/measurements.md). */
+const MODEL_WEIGHT = 0.5;
+const MOST_NATS = 4;
+
+export async function recallAt(request: RecallAtRequest, options: RecallAtOptions = {}): Promise<RecallAtResult> {
+  const { memory, path, identifier, before } = request;
+  const { signal, patienceMs, limit = 12 } = options;
+  const { definitions } = memory;
+  const found = await definitions.find(identifier, { signal, patienceMs: patienceMs?.list });
+  if (found.files === 0)
+    return none(found.complete ? 'no file of this folder has been read yet' : 'the files are being listed');
+  const language = definitions.languageOf(path);
+  const distant = found.definitions.filter(
+    one => one.path !== path && (found.exact || one.language.family !== language.family),
+  );
+  if (distant.length === 0) return none(`no definition of this name in ${filesOf(found)}`);
+
+  const text = (await definitions.textOf(path)) ?? before;
+  throwIfCancelled(signal);
+  const context = useContext(identifier, before, text);
+  const isOwn =
+    found.definitions.some(one => one.path === path) ||
+    definitions.definitionsIn(path, before).some(one => one.name === identifier);
+  if (isOwn && (!context.isMember || isSelf(context.receiver))) return none('defined in this file');
+  if (context.isBound) return none('bound in this file');
+
+  const use: Use = { identifier, path, language, context };
+  const weighed = distant.map(definition => ({ definition, ...signalsOf(definition, use) })).sort(byScore);
+  const doubt = weighed.length === 1 ? doubtAbout(weighed[0]!, use, found, isOwn) : undefined;
+  if (weighed.length === 1) {
+    const candidates = await shown(weighed, 1, memory, signal);
+    if (candidates.length === 0) return none('the file that defines it has changed since it was read');
+    const only = `only definition of this name in ${filesOf(found)}`;
+    if (doubt === undefined) return { candidates, certainty: 'one', how: only };
+    return { candidates, certainty: 'ranked', how: found.exact ? `${only}, but ${doubt}` : doubt };
+  }
+  const { order, how } = await byModel(weighed, before, memory, patienceMs?.model, signal);
+  const candidates = await shown(order, limit, memory, signal);
+  if (candidates.length === 0) return none('the files that define it have changed since they were read');
+  const counted = found.exact
+    ? `${distant.length} definitions of this name in ${filesOf(found)}`
+    : `no definition of exactly this name in ${filesOf(found)}, ${distant.length} that are written differently`;
+  const also = isOwn ? '; this file defines one too' : '';
+  return { candidates, certainty: 'ranked', how: `${counted}, ${how}${also}` };
+}
+
+/** Why the only definition of a name may not be what the use means. */
+function doubtAbout(
+  { definition, isEvident }: Weighed,
+  { identifier, language, context }: Use,
+  found: FoundDefinitions,
+  isOwn: boolean,
+): string | undefined {
+  if (!found.exact) return `a name that is written differently in another language, in ${filesOf(found)}`;
+  if (isOwn) return 'this file defines one too';
+  if (!found.complete) return 'not all files are listed yet';
+  if (definition.kind === 'key') return 'it is a key of a configuration file';
+  if (definition.kind === 'heading') return 'it is a heading of a document';
+  if (definition.language.family !== language.family) return 'in another language';
+  if (isEvident) return undefined;
+  if (context.isMember) return 'what stands before the dot is not known';
+  if (definition.kind === 'method' || definition.kind === 'field') return 'it belongs to a class';
+  // A short word may be built into the language; a name of several words hardly is.
+  const isDistinctive = /[\p{L}\p{N}]_[\p{L}\p{N}]|\p{Ll}\p{Lu}/u.test(identifier);
+  const needsImport = language.family === 'python' || language.family === 'script';
+  return needsImport && !isDistinctive ? 'this file does not import it' : undefined;
+}
+
+/** With the model's opinion where it comes in time. */
+async function byModel(
+  weighed: readonly Weighed[],
+  before: string,
+  memory: WorkspaceMemory,
+  patienceMs: number | undefined,
+  signal: AbortSignal | undefined,
+): Promise<{ order: readonly Weighed[]; how: string }> {
+  const best = weighed.slice(0, MOST_WEIGHED);
+  const late = new AbortController();
+  const stop = AbortSignal.any([late.signal, ...(signal ? [signal] : [])]);
+  const wait = patienceMs === undefined;
+  const weighing = memory.definitions.weigh(
+    before,
+    best.map(one => one.definition),
+    { signal: stop, wait },
+  );
+  const waiting = wait ? [] : [sleep(patienceMs, 'late' as const, { ref: false })];
+  const heads = await Promise.race([weighing, ...waiting]).catch((error: unknown) => {
+    throwIfCancelled(signal);
+    return codeOf(error) === 'not-found' ? ('missing' as const) : ('late' as const);
+  });
+  if (heads === 'late') {
+    late.abort();
+    weighing.catch(() => undefined);
+    return { order: weighed, how: 'ordered by imports and folders: the model is busy' };
+  }
+  if (heads === undefined || heads === 'missing') {
+    return { order: weighed, how: 'ordered by imports and folders: the model is not loaded' };
+  }
+  const opinion = opinionOf(heads);
+  const order = best.map((one, at) => ({ ...one, score: one.score + MODEL_WEIGHT * opinion[at]! })).sort(byScore);
+  return { order: [...order, ...weighed.slice(MOST_WEIGHED)], how: 'ordered by the model and by imports' };
+}
+
+/** Mean over heads of the log mass above the heads' mean, within bounds. */
+export function opinionOf(heads: readonly (readonly number[])[]): number[] {
+  const count = heads[0]?.length ?? 0;
+  const sums = new Array<number>(count).fill(0);
+  for (const head of heads) {
+    const finite = head.filter(Number.isFinite);
+    const mean = finite.reduce((sum, value) => sum + value, 0) / Math.max(1, finite.length);
+    head.forEach((value, at) => (sums[at]! += (Number.isFinite(value) ? value - mean : 0) / heads.length));
+  }
+  return sums.map(sum => Math.max(-MOST_NATS, Math.min(MOST_NATS, sum)));
+}
+
+async function shown(
+  weighed: readonly Weighed[],
+  limit: number,
+  memory: WorkspaceMemory,
+  signal: AbortSignal | undefined,
+): Promise<RecalledDefinition[]> {
+  const out: RecalledDefinition[] = [];
+  for (const { definition, score } of weighed) {
+    throwIfCancelled(signal);
+    if (out.length >= limit) break;
+    const text = await memory.definitions.show(definition);
+    if (!text) continue;
+    const { path, name, language } = definition;
+    const { startLine, endLine, signature, documentation } = text;
+    out.push({
+      ...{ path, startLine, endLine, score, name, signature },
+      ...(documentation === undefined ? {} : { documentation }),
+      languageId: language.id,
+      text: text.text,
+    });
+  }
+  return out;
+}
+
+function byScore(a: Weighed, b: Weighed): number {
+  return b.score - a.score;
+}
+
+function none(how: string): RecallAtResult {
+  return { candidates: [], certainty: 'none', how };
+}
+
+function filesOf({ files }: FoundDefinitions): string {
+  return `${files.toLocaleString('en-US')} ${files === 1 ? 'file' : 'files'} read`;
+}

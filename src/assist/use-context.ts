@@ -1,0 +1,122 @@
+/**
+ * What stands around a use of a name: what is before its dot, what the file imports, which class it is in, whether the name
+ * is bound nearby. By patterns on text, for any language; what they miss only costs order, never truth.
+ */
+
+export interface Import {
+  /** Segments of what is imported from, lower case, without dots and extension: `./lib/a.js` → lib, a. */
+  readonly module: readonly string[];
+  /** Identifiers of the statement. */
+  readonly names: ReadonlySet<string>;
+}
+
+export interface UseContext {
+  /** After a dot, `::` or `->`. */
+  readonly isMember: boolean;
+  /** The name before the dot, where it is one. */
+  readonly receiver?: string;
+  readonly isConstruction: boolean;
+  readonly imports: readonly Import[];
+  /** The class around it and what it extends, nearest first. */
+  readonly classes: readonly string[];
+  /** Assigned, declared or taken as a parameter in the text before. */
+  readonly isBound: boolean;
+}
+
+const importLine =
+  /^\s*(?:from\s+\S+\s+import\b|import\b|export\s+.*\bfrom\b|export\s*\{|(?:const|let|var)\s.*\brequire\s*\(|#\s*include\b|(?:pub\s+)?use\s|using\s|require(?:_relative)?\s*\(?\s*['"]|source\s|\.\s+\S|@use\b|load\s*\()/;
+const statementLines = 80;
+const selfNames = new Set(['self', 'this', 'cls', 'super', 'base', 'parent']);
+
+/** `before` ends with the identifier; `text` is the file's, for its imports. */
+export function useContext(identifier: string, before: string, text: string): UseContext {
+  const left = before.slice(0, before.length - identifier.length);
+  const dot = /([\p{L}\p{N}_$]+|[)\]}"'`])?\s*(?:\?\.|!\.|\.|::|->)\s*$/u.exec(left);
+  const called = dot?.[1];
+  const receiver = called !== undefined && /^[\p{L}_$]/u.test(called) ? called : undefined;
+  return {
+    isMember: dot !== null,
+    ...(receiver === undefined ? {} : { receiver }),
+    isConstruction: /\bnew\s+$/.test(left),
+    imports: importsOf(text),
+    classes: classesAround(left),
+    isBound: dot === null && isBound(identifier, left),
+  };
+}
+
+export function isSelf(receiver: string | undefined): boolean {
+  return receiver !== undefined && selfNames.has(receiver);
+}
+
+export function importsOf(text: string): Import[] {
+  const lines = text.split(/\r?\n/);
+  const out: Import[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    if (lines[at]!.length > 400 || !importLine.test(lines[at]!)) continue;
+    let statement = lines[at]!;
+    const go = /^\s*import\s*\($/.test(statement);
+    for (let more = 0; more < statementLines && depthOf(statement) > 0 && at + 1 < lines.length; more++) {
+      statement += `\n${lines[++at]!}`;
+    }
+    const parts = go ? statement.split('\n').slice(1, -1) : [statement];
+    out.push(...parts.map(importOf));
+  }
+  return out;
+}
+
+function importOf(statement: string): Import {
+  const quoted = /["'<]([^"'<>]+)["'>]/.exec(statement)?.[1];
+  const path =
+    quoted ??
+    /^\s*(?:from|import|use|pub\s+use|using(?:\s+static)?|source|\.)\s+([\w.:\\/$-]+)/.exec(statement)?.[1] ??
+    '';
+  const module = path
+    .replace(/\.(?:[cm]?[jt]sx?|py|rb|sh|h|hpp|hh|php|json|ya?ml|vue|svelte)$/, '')
+    .split(/[./\\:]+/)
+    .filter(part => part !== '')
+    .map(part => part.toLowerCase());
+  return { module, names: new Set(statement.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? []) };
+}
+
+function depthOf(text: string): number {
+  let depth = 0;
+  for (const character of text) {
+    if (character === '(' || character === '{') depth++;
+    if (character === ')' || character === '}') depth--;
+  }
+  return depth;
+}
+
+/** By indentation: the nearest class line that stands less deep than the use. */
+function classesAround(left: string): string[] {
+  const lines = left.split('\n');
+  let depth = /^\s*/.exec(lines.at(-1)!)![0].length;
+  for (let at = lines.length - 2; at >= 0 && depth > 0; at--) {
+    const line = lines[at]!;
+    const indent = /^\s*/.exec(line)![0].length;
+    if (line.trim() === '' || indent >= depth) continue;
+    depth = indent;
+    const head = /^\s*(?:[\w@]+\s+)*?(?:class|struct|trait|interface|impl(?:<.*?>)?|module|object)\s+(.*)$/.exec(
+      line,
+    )?.[1];
+    if (head !== undefined) return head.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [];
+  }
+  return [];
+}
+
+function isBound(identifier: string, left: string): boolean {
+  const name = identifier.replace(/[$]/g, '\\$&');
+  const lines = left.split('\n').filter(line => !importLine.test(line));
+  // The line of the use itself counts as far as it goes: `(a, name) => name`.
+  const text = lines.join('\n');
+  const patterns = [
+    `\\b(?:const|let|var|val|my|local|auto)\\s+(?:mut\\s+)?(?:[{\\[][^}\\]=]*)?(?<![\\w$.])${name}(?![\\w$])`,
+    `(?:^|[\\n;{(])\\s*${name}\\s*(?::\\s*[\\w.\\[\\], |]+)?(?::=|=(?![=>]))`,
+    `\\b(?:for|foreach)\\s*\\(?\\s*(?:const|let|var|auto)?\\s*(?:[\\w$]+\\s*,\\s*)*${name}\\b[^;\\n]*?\\s(?:in|of|:)\\s`,
+    `\\b(?:as|catch\\s*\\(|except\\s+\\w+\\s+as|lambda\\s+(?:\\w+\\s*,\\s*)*)\\s*${name}\\b`,
+    `(?:\\bdef|\\bfunction\\*?|\\bfn|\\bfunc|\\bfun)\\s*[\\w$]*\\s*(?:<[^>]*>)?\\((?:[^()]|\\([^()]*\\))*?(?<![\\w$.:])${name}\\s*(?:[,:=?)]|\\s\\w)`,
+    `\\((?:[^()\\n]*,\\s*)?${name}\\s*(?::[^()\\n]*)?(?:,[^()\\n]*)?\\)\\s*(?::[^=\\n]*)?(?:=>|\\{)`,
+    `(?<![\\w$.])${name}\\s*=>`,
+  ];
+  return patterns.some(pattern => new RegExp(pattern).test(text));
+}

@@ -1,0 +1,103 @@
+/**
+ * The definitions of one text by the start of its lines and their indentation: no parser, any language. What only its own
+ * function can name (a local) is left out. Never looks inside comments and strings of several lines.
+ */
+import { indentOf } from '../indentation.js';
+import { cRules, curlyRules } from './curly-rules.js';
+import { goRules, otherRules, pythonRules, rubyRules, rustRules, shellRules } from './code-rules.js';
+import { dataDefinitions, headingDefinitions } from './data-definitions.js';
+import { MAX_DEFINITIONS, languageOf, owned, type Definition, type Family } from './definition.js';
+import { notNames, type LineRule, type ScopeKind } from './line-rule.js';
+import { insideOf } from './inside.js';
+import { scriptRules } from './script-rules.js';
+
+/** A longer line was not written by hand. */
+const MAX_LINE = 500;
+
+const rulesOf: Readonly<Record<Exclude<Family, 'data' | 'prose'>, readonly LineRule[]>> = {
+  python: pythonRules,
+  script: scriptRules,
+  go: goRules,
+  rust: rustRules,
+  curly: curlyRules,
+  c: cRules,
+  ruby: rubyRules,
+  shell: shellRules,
+  other: otherRules,
+};
+
+const comment = /^(?:\/\/|\/\*|\*|#(?!\s*define\b)|--\s|;|%)/;
+const scriptComment = /^(?:\/\/|\/\*|\*(?!\s*[\w$]+\s*\()|@|#!)/;
+const closing = /^(?:[)\]}>{]|end\b|fi\b|done\b|esac\b)/;
+/** Lines whose deeper lines are still part of what is around them. */
+const transparent =
+  /^(?:if|else|elif|try|except|finally|with|for|while|do\b|unless|when|begin|#|public|private|protected|template)/;
+const anyName = /^~?[\p{L}_$][\p{L}\p{N}_$:?!=-]*$/u;
+
+interface Scope {
+  readonly indent: number;
+  readonly kind: ScopeKind;
+  readonly name?: string;
+}
+
+/** In the order of their lines. */
+export function definitionsOf(path: string, lines: readonly string[]): Definition[] {
+  const { id, family } = languageOf(path);
+  if (family === 'prose') return headingDefinitions(lines);
+  if (family === 'data') return dataDefinitions(id, lines);
+  return codeDefinitions(family, lines);
+}
+
+function codeDefinitions(family: Exclude<Family, 'data' | 'prose'>, lines: readonly string[]): Definition[] {
+  const rules = rulesOf[family];
+  const inside = insideOf(family, lines);
+  const isComment = family === 'script' ? scriptComment : comment;
+  const out: Definition[] = [];
+  const scopes: Scope[] = [{ indent: -1, kind: 'file' }];
+  for (let at = 0; at < lines.length && out.length < MAX_DEFINITIONS; at++) {
+    const line = lines[at]!;
+    if (inside[at] || line.length > MAX_LINE) continue;
+    const text = line.trim();
+    if (text === '' || (isComment.test(text) && !(family === 'rust' && text.startsWith('#[')))) continue;
+    const indent = indentOf(line);
+    const isDirective = indent < 0;
+    if (isDirective && !text.startsWith('#')) continue;
+    const isClosing = closing.test(text);
+    // Neither changes what the lines after it are part of.
+    const isAside = isDirective || isClosing;
+    if (!isAside) while (scopes.length > 1 && scopes.at(-1)!.indent >= indent) scopes.pop();
+    const scope = isAside ? scopes[0]! : scopes.at(-1)!;
+    const match = isClosing && (family !== 'c' || indent > 0) ? undefined : matching(rules, text, scope.kind);
+    const name = match?.name;
+    const container = match?.within ?? (scope.kind === 'file' ? undefined : scope.name);
+    if (match?.rule.kind && name !== undefined) {
+      const kind = match.rule.kind === 'function' && container !== undefined ? 'method' : match.rule.kind;
+      out.push({ name: owned(name), kind, line: at + 1, ...(container === undefined ? {} : { container }) });
+    }
+    if (isAside) continue;
+    const scopeName = name ?? match?.within;
+    if (match) {
+      const kind = match.rule.opens ?? 'other';
+      scopes.push({ indent, kind, ...(scopeName === undefined ? {} : { name: owned(scopeName) }) });
+    } else if (transparent.test(text) && scope.kind !== 'function') scopes.push({ ...scope, indent });
+    else scopes.push({ indent, kind: 'other' });
+  }
+  return out;
+}
+
+function matching(
+  rules: readonly LineRule[],
+  text: string,
+  scope: ScopeKind,
+): { rule: LineRule; name?: string; within?: string } | undefined {
+  if (scope === 'other' || scope === 'function') return undefined;
+  for (const rule of rules) {
+    if (!rule.within.includes(scope)) continue;
+    const groups = rule.pattern.exec(text);
+    if (!groups) continue;
+    const name = groups.groups?.['name'];
+    if (name !== undefined && (notNames.has(name) || !anyName.test(name))) continue;
+    return { rule, name, within: groups.groups?.['in'] };
+  }
+  return undefined;
+}
