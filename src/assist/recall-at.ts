@@ -44,7 +44,11 @@ export interface RecallAtResult {
   readonly candidates: readonly RecalledDefinition[];
   readonly certainty: 'one' | 'ranked' | 'none';
   readonly how: string;
+  /** Files whose definitions are known. */
+  readonly filesRead: number;
 }
+
+type Found = Omit<RecallAtResult, 'filesRead'>;
 
 interface Weighed extends Signals {
   readonly definition: IndexedDefinition;
@@ -57,10 +61,16 @@ const MODEL_WEIGHT = 0.5;
 const MOST_NATS = 4;
 
 export async function recallAt(request: RecallAtRequest, options: RecallAtOptions = {}): Promise<RecallAtResult> {
+  const { memory, identifier } = request;
+  const { signal, patienceMs } = options;
+  const found = await memory.definitions.find(identifier, { signal, patienceMs: patienceMs?.list });
+  return { ...(await among(found, request, options)), filesRead: found.files };
+}
+
+async function among(found: FoundDefinitions, request: RecallAtRequest, options: RecallAtOptions): Promise<Found> {
   const { memory, path, identifier, before } = request;
   const { signal, patienceMs, limit = 12 } = options;
   const { definitions } = memory;
-  const found = await definitions.find(identifier, { signal, patienceMs: patienceMs?.list });
   if (found.files === 0)
     return none(found.complete ? 'no file of this folder has been read yet' : 'the files are being listed');
   const language = definitions.languageOf(path);
@@ -128,6 +138,7 @@ async function byModel(
   patienceMs: number | undefined,
   signal: AbortSignal | undefined,
 ): Promise<{ order: readonly Weighed[]; how: string }> {
+  if (patienceMs === 0) return { order: weighed, how: 'ordered by imports and folders' };
   const best = weighed.slice(0, MOST_WEIGHED);
   const late = new AbortController();
   const stop = AbortSignal.any([late.signal, ...(signal ? [signal] : [])]);
@@ -195,7 +206,7 @@ function byScore(a: Weighed, b: Weighed): number {
   return b.score - a.score;
 }
 
-function none(how: string): RecallAtResult {
+function none(how: string): Found {
   return { candidates: [], certainty: 'none', how };
 }
 

@@ -31,7 +31,7 @@ const selfNames = new Set(['self', 'this', 'cls', 'super', 'base', 'parent']);
 /** `before` ends with the identifier; `text` is the file's, for its imports. */
 export function useContext(identifier: string, before: string, text: string): UseContext {
   const left = before.slice(0, before.length - identifier.length);
-  const dot = /([\p{L}\p{N}_$]+|[)\]}"'`])?\s*(?:\?\.|!\.|\.|::|->)\s*$/u.exec(left);
+  const dot = /([\p{L}\p{N}_$]+|[)\]}"'`])?\s*(?:\?\.|!\.|(?<!\.)\.|::|->)[ \t]*$/u.exec(left);
   const called = dot?.[1];
   const receiver = called !== undefined && /^[\p{L}_$]/u.test(called) ? called : undefined;
   return {

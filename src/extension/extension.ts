@@ -12,6 +12,10 @@ import { command, section, setting } from './ids.js';
 import { activateLanguageStatus } from './language-status.js';
 import { Models, activateModels } from './models.js';
 import { Reading } from './reading.js';
+import { DefinitionRequests } from './definition-requests.js';
+import { activateHover } from './hover.js';
+import { activateInlayHints } from './inlay-hints.js';
+import { activateRecallAtCursor } from './recall-at-cursor.js';
 import { ServerClient } from './server-client.js';
 import type { Services } from './services.js';
 import { activateStatusBar } from './status-bar.js';
@@ -24,6 +28,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const documents = new AnswerDocuments();
   const reading = new Reading(client, context.workspaceState, log);
   const services: Services = { context, client, documents, log, reading, models: new Models(client) };
+  const definitions = new DefinitionRequests(client);
   context.subscriptions.push(
     log,
     client,
@@ -35,6 +40,9 @@ export function activate(context: vscode.ExtensionContext): void {
     activateModels(services),
     activateForget(services),
     activateDiagnostics(services),
+    activateHover(services, definitions),
+    activateInlayHints(services, definitions),
+    activateRecallAtCursor(services, definitions),
     vscode.commands.registerCommand(command.showLog, () => log.show()),
     vscode.workspace.onDidChangeConfiguration(change => {
       if (serverSettings.some(name => change.affectsConfiguration(`${section}.${name}`))) void restart(services);

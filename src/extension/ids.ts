@@ -11,6 +11,7 @@ export const command = {
   chooseModel: 'longview.chooseModel',
   importModel: 'longview.importModel',
   diagnostics: 'longview.diagnostics',
+  recallAtCursor: 'longview.recallAtCursor',
   showLog: 'longview.showLog',
 } as const;
 
@@ -25,6 +26,7 @@ export const setting = {
   threads: 'engine.threads',
   provider: 'engine.provider',
   startReading: 'reading.start',
+  inlayHints: 'inlayHints.enabled',
 } as const;
 
 /** Section of all settings. */

@@ -27,7 +27,7 @@ const MAX_ALL = 1_000_000;
 export class DefinitionIndex {
   private readonly entries = new Map<string, FileEntry>();
   private readonly names = new Map<string, Set<FileEntry>>();
-  private readonly failedAt = new Map<string, number>();
+  private readonly failures = new Map<string, { contentHash: string; at: number }>();
   private spellings: Map<string, string[]> | undefined;
   private total = 0;
   private over = false;
@@ -45,7 +45,7 @@ export class DefinitionIndex {
 
   /** False where a definition may be missing. */
   get complete(): boolean {
-    return !this.over && this.failedAt.size === 0;
+    return !this.over && this.failures.size === 0;
   }
 
   /** Lets go of the files that are not among `files` any more; gives those that must be put. */
@@ -53,12 +53,12 @@ export class DefinitionIndex {
     const wanted = new Map(files.map(file => [file.path, file.contentHash]));
     for (const entry of [...this.entries.values()])
       if (wanted.get(entry.path) !== entry.contentHash) this.remove(entry);
-    for (const path of this.failedAt.keys()) if (!wanted.has(path)) this.failedAt.delete(path);
-    if (this.total < this.maxAll) this.over = false;
+    for (const [path, { contentHash }] of this.failures)
+      if (wanted.get(path) !== contentHash) this.failures.delete(path);
     if (this.over) return [];
     const now = Date.now();
     return files.filter(
-      ({ path }) => !this.entries.has(path) && now - (this.failedAt.get(path) ?? -Infinity) >= retryMs,
+      ({ path }) => !this.entries.has(path) && now - (this.failures.get(path)?.at ?? -Infinity) >= retryMs,
     );
   }
 
@@ -67,10 +67,10 @@ export class DefinitionIndex {
     const before = this.entries.get(path);
     if (before) this.remove(before);
     if (text === undefined) {
-      this.failedAt.set(path, Date.now());
+      this.failures.set(path, { contentHash, at: Date.now() });
       return;
     }
-    this.failedAt.delete(path);
+    this.failures.delete(path);
     const definitions = definitionsOf(path, linesOf(text));
     if (this.total + definitions.length > this.maxAll) {
       this.over = true;

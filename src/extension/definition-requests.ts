@@ -1,0 +1,70 @@
+/**
+ * From a place in a document to the server's answer about the name there. Asks nothing in a folder that is not trusted, and
+ * not again for a while where nothing has been read. Does no work of its own on the text beyond the line.
+ */
+import * as vscode from 'vscode';
+import { method, type DefinitionCandidate, type RecallAtReply } from '../protocol/index.js';
+import { nameAt, type NameInLine } from './names-in-line.js';
+import type { ServerClient } from './server-client.js';
+
+/** Files of all languages, in folders on a disk. */
+export const documentSelector: vscode.DocumentSelector = { scheme: 'file' };
+
+const textBefore = 4000;
+const linesBefore = 200;
+/** After an answer that nothing was read, this long nothing is asked about the folder. */
+const quietMs = 20_000;
+
+export interface NamedPlace {
+  readonly folder: vscode.WorkspaceFolder;
+  readonly name: string;
+  readonly range: vscode.Range;
+}
+
+export class DefinitionRequests {
+  private readonly quietUntil = new Map<string, number>();
+
+  constructor(private readonly client: ServerClient) {}
+
+  /** The name at a position, if it is one to look up. */
+  nameAt(document: vscode.TextDocument, position: vscode.Position): NamedPlace | undefined {
+    const found = nameAt(document.lineAt(position.line).text, position.character, document.languageId);
+    return found && this.placeOf(document, position.line, found);
+  }
+
+  placeOf(document: vscode.TextDocument, line: number, name: NameInLine): NamedPlace | undefined {
+    const folder = vscode.workspace.getWorkspaceFolder(document.uri);
+    if (!vscode.workspace.isTrusted || folder?.uri.scheme !== 'file') return undefined;
+    return { folder, name: name.name, range: new vscode.Range(line, name.start, line, name.end) };
+  }
+
+  /** Undefined where the folder is not asked about. `withoutModel`: at once, and only by names. */
+  async ask(
+    document: vscode.TextDocument,
+    { folder, name, range }: NamedPlace,
+    token: vscode.CancellationToken,
+    { withoutModel = false, evenIfQuiet = false } = {},
+  ): Promise<RecallAtReply | undefined> {
+    const key = folder.uri.toString();
+    if (!evenIfQuiet && Date.now() < (this.quietUntil.get(key) ?? 0)) return undefined;
+    const start = new vscode.Position(Math.max(0, range.start.line - linesBefore), 0);
+    const params = {
+      folder: key,
+      path: vscode.workspace.asRelativePath(document.uri, false),
+      identifier: name,
+      line: range.start.line + 1,
+      column: range.start.character + 1,
+      before: document.getText(new vscode.Range(start, range.end)).slice(-textBefore),
+      languageId: document.languageId,
+      ...(withoutModel ? { withoutModel } : {}),
+    };
+    const reply = await this.client.request(method.recallAt, params, token);
+    if (reply.filesRead === 0) this.quietUntil.set(key, Date.now() + quietMs);
+    else this.quietUntil.delete(key);
+    return reply;
+  }
+}
+
+export function locationOf(folder: vscode.WorkspaceFolder, { path, startLine }: DefinitionCandidate): vscode.Location {
+  return new vscode.Location(vscode.Uri.joinPath(folder.uri, path), new vscode.Position(startLine - 1, 0));
+}
