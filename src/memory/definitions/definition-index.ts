@@ -51,8 +51,11 @@ export class DefinitionIndex {
   /** Lets go of the files that are not among `files` any more; gives those that must be put. */
   missing(files: readonly KnownFile[], retryMs = 10_000): KnownFile[] {
     const wanted = new Map(files.map(file => [file.path, file.contentHash]));
-    for (const entry of [...this.entries.values()])
-      if (wanted.get(entry.path) !== entry.contentHash) this.remove(entry);
+    for (const entry of [...this.entries.values()]) {
+      if (wanted.get(entry.path) === entry.contentHash) continue;
+      this.remove(entry);
+      this.over = false; // There is room again.
+    }
     for (const [path, { contentHash }] of this.failures)
       if (wanted.get(path) !== contentHash) this.failures.delete(path);
     if (this.over) return [];
