@@ -26,39 +26,9 @@ import {
   tinyText,
   writeTinyModel,
 } from '../reference/tiny-model.js';
+import { BLOCK, medianDifference, round4, round8 } from './rounding.js';
 import { TinyFolder } from './tiny-engine.js';
 import { loadModel } from './tiny-shared.js';
-
-const BLOCK = 32;
-
-/** Weights as q8 keeps them: 127 steps to the largest of each block of 32. */
-function round8(weights: Float32Array): Float32Array {
-  const rounded = new Float32Array(weights.length);
-  for (let from = 0; from < weights.length; from += BLOCK) {
-    const block = weights.subarray(from, from + BLOCK);
-    const step = Math.fround(Math.max(...block.map(Math.abs)) / 127);
-    rounded.set(
-      block.map(weight => (step === 0 ? 0 : Math.round(weight / step) * step)),
-      from,
-    );
-  }
-  return rounded;
-}
-
-/** As q4 keeps them: 15 steps from the smallest to the largest of each block of 32. */
-function round4(weights: Float32Array): Float32Array {
-  const rounded = new Float32Array(weights.length);
-  for (let from = 0; from < weights.length; from += BLOCK) {
-    const block = weights.subarray(from, from + BLOCK);
-    const low = Math.min(...block);
-    const step = (Math.max(...block) - low) / 15;
-    rounded.set(
-      block.map(weight => (step === 0 ? low : low + Math.round((weight - low) / step) * step)),
-      from,
-    );
-  }
-  return rounded;
-}
 
 suite('rounding of weights', () => {
   const random = seededRandom(1);
@@ -112,17 +82,6 @@ suite('quantised models against the oracle', function () {
     return logits;
   }
 
-  /** Median over tokens of the root mean square difference over the spread of what is expected. */
-  function difference(actual: readonly number[], expected: readonly number[]): number {
-    const perToken = Array.from({ length: text.length }, (_, token) => {
-      const [a, b] = [actual, expected].map(all => all.slice(token * 256, (token + 1) * 256));
-      const mean = b!.reduce((sum, value) => sum + value, 0) / 256;
-      const square = (values: readonly number[]) => values.reduce((sum, value) => sum + value * value, 0);
-      return Math.sqrt(square(a!.map((value, i) => value - b![i]!)) / square(b!.map(value => value - mean)));
-    });
-    return perToken.sort((x, y) => x - y)[text.length / 2]!;
-  }
-
   for (const family of ['llama', 'qwen2', 'qwen3'] as const)
     test(`${family}: q8 and q4, prefill and decode`, async () => {
       const shape = { family, width: 64, mlpWidth: 96, heads: 4, keyHeads: 2, headSize: 16, tied: family === 'llama' };
@@ -151,7 +110,10 @@ suite('quantised models against the oracle', function () {
         const model = await loadModel(converted.path);
         for (const piece of [16, 1]) {
           const logits = await logitsOf(model, piece);
-          const [fromExact, fromRounded] = [difference(logits, exact), difference(logits, rounded)];
+          const [fromExact, fromRounded] = [
+            medianDifference(logits, exact, 256),
+            medianDifference(logits, rounded, 256),
+          ];
           const what = `${quantisation} ${piece} at a time: ${fromExact} from the oracle, ${fromRounded} from the rounded`;
           assert(fromExact <= stated, what);
           // What is left is activations rounded to 8 bits (measured: 0.02); q4 prefills with float32 ones, all but the head.

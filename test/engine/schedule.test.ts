@@ -29,6 +29,20 @@ suite('schedule', () => {
     }
   });
 
+  test('limits: down to a multiple, not under the least, not over the most', () => {
+    // 6·sqrt(203) = 85.49 → 85 → 80; of the golden power_law model.
+    const golden: Schedule = { kind: 'powerLaw', factor: 6, exponent: 0.5, roundDownTo: 8, atLeast: 16, atMost: 64 };
+    assert.equal(scheduledSlots({ ...golden, atMost: 100 }, 203), 80);
+    assert.equal(scheduledSlots(golden, 203), 64);
+    // 6·sqrt(4) = 12 → 8.
+    assert.equal(scheduledSlots(golden, 4), 16);
+    assert.equal(scheduledSlots({ kind: 'fixed', slots: 24, roundDownTo: 1, atLeast: 24, atMost: 32 }, 999), 24);
+    // The most counts where the least is more; and a state never shrinks to it.
+    assert.equal(scheduledSlots({ kind: 'fixed', slots: 9, atLeast: 40, atMost: 20 }, 1), 20);
+    assert.equal(appendedSlots(golden, { tokens: 900, left: 880, slots: 70, chunk: 16 }), 0);
+    assert.equal(appendedSlots(golden, { tokens: 900, left: 880, slots: 60, chunk: 16 }), 4);
+  });
+
   test('appends: up to the schedule, never below none, over what left, or over a chunk', () => {
     const fixed: Schedule = { kind: 'fixed', slots: 100 };
     const at = { tokens: 512, left: 512, slots: 90, chunk: 256 };
