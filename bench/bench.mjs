@@ -1,15 +1,24 @@
-// `npm run bench -- loss|speed …`: the figures of docs/measurements.md, made by the engine itself.
-// Never part of the tests: these need a quiet machine and patience. Both use the installed default model.
+// `npm run bench -- loss|speed|convert-memory …`: the figures of docs/measurements.md, made by the engine itself.
+// Never part of the tests: these need a quiet machine and patience. Loss and speed use the installed default model.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ensureCommandLine, main, root } from '../scripts/set-up.mjs';
 
 const usage = `npm run bench -- loss FILE...    loss of the first 4,096 tokens after 2,048, each file, by schedule
 npm run bench -- speed FILE     tokens/s of reading and writing at 512, 2,048 and 8,192 tokens; beside llama.cpp where
-                                node-llama-cpp can be imported and LLAMA_GGUF names the same model's file`;
+                                node-llama-cpp can be imported and LLAMA_GGUF names the same model's file
+npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
+                                and the time until a cancelled conversion ends; needs Linux and 4 times the space`;
 
 await main(async () => {
   const [command, ...files] = process.argv.slice(2);
+  if (command === 'convert-memory') {
+    await ensureCommandLine();
+    const [gigabytes = '3.1', quantisations = 'q4,q8'] = files;
+    const { convertMemory } = await import('./convert-memory.mjs');
+    await convertMemory(Number(gigabytes), quantisations.split(','));
+    return;
+  }
   if (!['loss', 'speed'].includes(command) || files.length === 0) {
     process.stderr.write(`${usage}\n`);
     process.exitCode = 2;

@@ -43,7 +43,6 @@ export async function backboneLogits(
   const embedded = x.slice();
   const first: { kvm?: Float64Array; alternate?: Float64Array } = {};
   for (const [layer, mixer] of config.mixers.entries()) {
-    weights.begin(layer);
     const name = (rest: string): string => `transformer.h.${layer}.${rest}`;
     const kind = mixer === 'kvm' && !config.sharesFirstValue ? 'kvm' : 'alternate';
     let firstValue = first[kind];
@@ -61,7 +60,6 @@ export async function backboneLogits(
     const hidden = (await weights.linear(shifted, name('mlp.c_fc.weight'))).map(h => (h > 0 ? h * h : 0));
     addInto(x, await weights.linear(hidden, name('mlp.c_proj.weight')), residualScale);
   }
-  weights.begin(config.layers);
   return Float32Array.from(await weights.linear(await norm(x, 'transformer.ln_head'), 'lm_head.weight'));
 }
 

@@ -150,7 +150,7 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
     files,
   };
   const fingerprint = createHash('sha256').update(JSON.stringify(draft)).digest('hex');
-  const difference = await verify(expected, folder, draft, options.run);
+  const difference = await verify(expected, folder, draft, options);
   const manifest: Manifest = { ...draft, verification: { ...draft.verification, difference }, fingerprint };
   await writeFile(join(folder, MANIFEST_FILE), JSON.stringify(manifest, null, 1));
   return manifest;
@@ -219,9 +219,14 @@ async function tokenizerOf(checkpoint: Checkpoint): Promise<Awaited<ReturnType<C
 }
 
 /** Runs both graphs on the prompt; gives the larger difference from the oracle, throws `internal` where it is too large. */
-async function verify(expected: Float32Array, folder: string, draft: Manifest, run: GraphRunner): Promise<number> {
+async function verify(
+  expected: Float32Array,
+  folder: string,
+  draft: Manifest,
+  { run, signal }: ConvertOptions,
+): Promise<number> {
   const { prompt, tolerance } = draft.verification;
-  const { prefill, decode } = await run(folder, draft, prompt);
+  const { prefill, decode } = await run(folder, draft, prompt, signal);
   const difference = Math.max(
     ...[prefill, decode].map(logits => medianDifference(logits, expected, draft.architecture.vocabulary)),
   );

@@ -50,7 +50,6 @@ export async function decoderLogits(
 
   const x = await weights.rows('model.embed_tokens.weight', prompt, config.width);
   for (let layer = 0; layer < layers; layer++) {
-    weights.begin(layer);
     const name = (rest: string): string => `model.layers.${layer}.${rest}`;
     const normed = rms(x, await weights.vector(name('input_layernorm.weight')));
     let q = await weights.linear(normed, name('self_attn.q_proj.weight'));
@@ -77,7 +76,6 @@ export async function decoderLogits(
     const down = await weights.linear(gate, name('mlp.down_proj.weight'));
     addInto(x, down);
   }
-  weights.begin(layers);
   const last = rms(x, await weights.vector('model.norm.weight'));
   const head = config.tiedHead ? 'model.embed_tokens.weight' : 'lm_head.weight';
   return Float32Array.from(await weights.linear(last, head));

@@ -5,14 +5,14 @@
 import { backboneLogits } from './backbone-oracle.js';
 import type { Checkpoint } from './checkpoint/index.js';
 import { decoderLogits } from './decoder-oracle.js';
-import type { OracleOptions } from './oracle-arithmetic.js';
 import { OracleWeights } from './oracle-arithmetic.js';
+import type { StepOptions } from './steps.js';
 
 /** prompt [n], shorter than the window → logits float32 [n,V]. Reads every weight once. Throws `usage`, `cancelled`. */
 export async function oracleLogits(
   checkpoint: Checkpoint,
   prompt: readonly number[],
-  options: OracleOptions = {},
+  options: StepOptions = {},
 ): Promise<Float32Array> {
   const { config } = checkpoint;
   const weights = new OracleWeights(checkpoint, options);

@@ -2,30 +2,25 @@
  * What both float oracles are made of: weights streamed from a checkpoint, and a few functions over rows of float64.
  * Never shares code with the graphs, so that one can check the other.
  */
-import { throwIfCancelled } from '../base/index.js';
-import type { ProgressListener } from '../base/index.js';
 import type { Checkpoint } from './checkpoint/index.js';
-
-export interface OracleOptions {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: ProgressListener;
-}
+import { Steps, weightCount } from './steps.js';
+import type { StepOptions } from './steps.js';
 
 /** Values of one block of rows, about. */
 const BLOCK_VALUES = 1 << 21;
 
 /** A checkpoint's tensors as an oracle takes them: vectors whole, matrices a block of rows at a time. */
 export class OracleWeights {
+  private readonly steps: Steps;
+
   constructor(
     private readonly checkpoint: Checkpoint,
-    private readonly options: OracleOptions,
-  ) {}
-
-  /** Says that layer `layer` begins; throws `cancelled`. */
-  begin(layer: number): void {
-    throwIfCancelled(this.options.signal);
-    const total = this.checkpoint.config.layers + 1;
-    this.options.onProgress?.({ task: 'Checking the model', done: layer, total, unit: 'steps' });
+    options: StepOptions,
+  ) {
+    const { vocabulary, width } = checkpoint.config;
+    // Of an embedding that is not the head too, only the prompt's rows are read.
+    const unread = checkpoint.has('lm_head.weight') ? vocabulary * width : 0;
+    this.steps = new Steps('Checking the model', weightCount(checkpoint) - unread, options);
   }
 
   vector(tensor: string): Promise<Float32Array> {
@@ -46,7 +41,6 @@ export class OracleWeights {
     const y = new Float64Array(n * outputs);
     const step = Math.max(1, Math.floor(BLOCK_VALUES / inputs));
     for (let start = 0; start < outputs; start += step) {
-      throwIfCancelled(this.options.signal);
       const count = Math.min(step, outputs - start);
       const rows = await this.checkpoint.readFloat32(tensor, start, count);
       for (let t = 0; t < n; t++) {
@@ -56,6 +50,7 @@ export class OracleWeights {
           y[t * outputs + start + o] = sum;
         }
       }
+      this.steps.worked(count * inputs);
     }
     return y;
   }

@@ -2,7 +2,6 @@
  * A checkpoint of KVM's authors → weights file: q, k, v fused, large linear layers quantised, everything small in float32.
  * Rows stay in the checkpoint's order. Read next: graphs/backbone-graph.ts, which says what is done with them.
  */
-import { throwIfCancelled } from '../base/index.js';
 import type { Quantisation } from '../engine/graph-contract.js';
 import type { BackboneConfig, Checkpoint } from './checkpoint/index.js';
 import { backboneFrequencies } from './checkpoint/index.js';
@@ -14,7 +13,8 @@ import type { WeightPlace } from './graphs/graph-builder.js';
 import type { StoredLinear } from './graphs/linear.js';
 import type { StoredLowRank, StoredRwkv7 } from './graphs/rwkv7.js';
 import { LinearWriter, part } from './store-weights.js';
-import type { StoreOptions } from './store-weights.js';
+import { Steps, weightCount } from './steps.js';
+import type { StepOptions } from './steps.js';
 import type { WeightsFile } from './weights-file.js';
 
 export async function storeBackbone(
@@ -22,15 +22,12 @@ export async function storeBackbone(
   config: BackboneConfig,
   quantisation: Quantisation,
   file: WeightsFile,
-  options: StoreOptions = {},
+  options: StepOptions = {},
 ): Promise<StoredBackbone> {
-  const store = new BackboneStore(checkpoint, config, quantisation, new LinearWriter(checkpoint, file, 1));
+  const steps = new Steps('Converting the model', weightCount(checkpoint), options);
+  const writer = new LinearWriter(checkpoint, file, 1, count => steps.worked(count));
+  const store = new BackboneStore(checkpoint, config, quantisation, writer);
   const { layers, width, heads, headSize, vocabulary, mixers } = config;
-  const step = (done: number): void => {
-    throwIfCancelled(options.signal);
-    options.onProgress?.({ task: 'Converting the model', done, total: layers + 1, unit: 'steps' });
-  };
-  step(0);
   const tableKind = quantisation === 'f32' ? 'f32' : 'q8';
   const embedding = await store.linear('embedding', 'transformer.wte.weight', vocabulary, width, tableKind);
   const embeddingNorm = await store.norm('transformer.ln_emb', width);
@@ -40,7 +37,6 @@ export async function storeBackbone(
     : await store.linear('first_value', 'transformer.h.1.attn.c_v.weight', width, width);
   const blocks: StoredBlock[] = [];
   for (let layer = 0; layer < layers; layer++) {
-    step(layer + 1);
     blocks.push(await store.block(layer));
   }
   const clockwise = (rotary: BackboneConfig['rotary']): number[] =>

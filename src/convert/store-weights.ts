@@ -2,8 +2,6 @@
  * Checkpoint → weights file: layers fused and put in the order that the forward graph wants, quantised row block by row
  * block. Rotary pairs become adjacent. Never holds more than one fused layer's scales and one block of rows.
  */
-import { throwIfCancelled } from '../base/index.js';
-import type { ProgressListener } from '../base/index.js';
 import type { Quantisation } from '../engine/graph-contract.js';
 import type { Checkpoint, DecoderConfig } from './checkpoint/index.js';
 import { rotaryFrequencies } from './checkpoint/index.js';
@@ -13,15 +11,12 @@ import type { StoredLinear } from './graphs/linear.js';
 import { BLOCK } from './graphs/linear.js';
 import type { Blocks } from './quantise.js';
 import { quantise4, quantise8, takeOver } from './quantise.js';
+import { Steps, weightCount } from './steps.js';
+import type { StepOptions } from './steps.js';
 import type { WeightsFile } from './weights-file.js';
 
 /** Values of one row block, about. */
 const BLOCK_VALUES = 1 << 22;
-
-export interface StoreOptions {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: ProgressListener;
-}
 
 /** Order of rows within a head: identity, or half-split pairs (i, i + d/2) made adjacent (2i, 2i + 1). */
 type RowOrder = 'as is' | 'make pairs adjacent';
@@ -37,17 +32,12 @@ export async function storeWeights(
   config: DecoderConfig,
   quantisation: Quantisation,
   file: WeightsFile,
-  options: StoreOptions = {},
+  options: StepOptions = {},
 ): Promise<StoredModel> {
   const { layers, width, heads, keyHeads, headSize, ffnWidth, vocabulary } = config;
-  const writer = new LinearWriter(checkpoint, file, headSize);
+  const steps = new Steps('Converting the model', weightCount(checkpoint), options);
+  const writer = new LinearWriter(checkpoint, file, headSize, count => steps.worked(count));
   const rotary: RowOrder = checkpoint.rotaryPairs === 'half' ? 'make pairs adjacent' : 'as is';
-  const step = (done: number): void => {
-    throwIfCancelled(options.signal);
-    options.onProgress?.({ task: 'Converting the model', done, total: layers + 1, unit: 'steps' });
-  };
-
-  step(0);
   const tableKind = quantisation === 'f32' ? 'f32' : 'q8';
   const embedding = await writer.linear('embedding', width, tableKind, [part('model.embed_tokens.weight', vocabulary)]);
   const head = config.tiedHead
@@ -56,7 +46,6 @@ export async function storeWeights(
 
   const stored: StoredLayer[] = [];
   for (let i = 0; i < layers; i++) {
-    step(i + 1);
     const name = (rest: string): string => `model.layers.${i}.${rest}`;
     const projections = (kind: 'weight' | 'bias'): Part[] => [
       part(name(`self_attn.q_proj.${kind}`), heads * headSize, rotary),
@@ -101,6 +90,8 @@ export class LinearWriter {
     private readonly checkpoint: Checkpoint,
     private readonly file: WeightsFile,
     private readonly headSize: number,
+    /** Told how many weights were written; may throw. */
+    private readonly onWritten: (weights: number) => void,
   ) {}
 
   /** Biases and gains, one after another. */
@@ -140,6 +131,7 @@ export class LinearWriter {
     for (const { tensor, rows, order } of parts) {
       for (const [start, count] of this.rowBlocks(rows, inputs)) {
         yield this.reorder(await this.checkpoint.readFloat32(tensor, start, count), inputs, order);
+        this.onWritten(count * inputs);
       }
     }
   }
@@ -162,6 +154,7 @@ export class LinearWriter {
         keep(row, blocks);
         row += count;
         yield blocks.blocks;
+        this.onWritten(count * inputs);
       }
     }
   }

@@ -16,6 +16,7 @@ export type GraphRunner = (
   folder: string,
   draft: Manifest,
   prompt: readonly number[],
+  signal?: AbortSignal,
 ) => Promise<{ prefill: Float32Array; decode: Float32Array }>;
 
 export function checkStride(vocabulary: number): number {
@@ -72,7 +73,7 @@ export async function verifyStoredCheck(
   }
   const expected = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   throwIfCancelled(signal);
-  const { prefill, decode } = await run(folder, manifest, prompt);
+  const { prefill, decode } = await run(folder, manifest, prompt, signal);
   throwIfCancelled(signal);
   const [first, second] = [prefill, decode].map(logits =>
     medianDifference(everyColumn(logits, vocabulary, stride), expected, columns),

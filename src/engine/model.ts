@@ -18,14 +18,16 @@ export interface LoadOptions {
   readonly provider?: string;
 }
 
+/** The two forms of the forward pass. */
+export type ForwardRole = 'prefill' | 'decode';
+
 export class Model {
   private readonly masks = new Map<number, Tensor>();
 
   private constructor(
     readonly path: string,
     readonly manifest: Manifest,
-    readonly prefill: Graph,
-    readonly decode: Graph,
+    private readonly forward: { readonly [role in ForwardRole]?: Graph },
     readonly score: Graph,
     readonly folder: Folder,
     readonly provider: ProviderChoice,
@@ -50,19 +52,43 @@ export class Model {
     return Model.loadGraphs(path, manifest, options);
   }
 
-  /** Loads the graphs of a folder whose manifest is known otherwise (a conversion that is being checked). */
-  static async loadGraphs(path: string, manifest: Manifest, options: LoadOptions): Promise<Model> {
+  /**
+   * Loads the graphs of a folder whose manifest is known otherwise (a conversion that is being checked). Each form of the
+   * forward pass has the weights in memory in its own order, so `only` one takes half.
+   */
+  static async loadGraphs(
+    path: string,
+    manifest: Manifest,
+    options: LoadOptions & { readonly only?: ForwardRole },
+  ): Promise<Model> {
     const provider = await chooseProvider(options.provider, join(path, FILES.read));
     const settings = { threads: options.threads, provider: provider.name };
+    const { only } = options;
+    const prefill = only === 'decode' ? {} : { prefill: await Graph.load(join(path, FILES.prefill), settings) };
+    const decode =
+      only === 'prefill' ? {} : { decode: await Graph.load(join(path, FILES.decode), { ...settings, spinning: true }) };
     return new Model(
       path,
       manifest,
-      await Graph.load(join(path, FILES.prefill), settings),
-      await Graph.load(join(path, FILES.decode), { ...settings, spinning: true }),
+      { ...prefill, ...decode },
       await Graph.load(join(path, FILES.score), settings),
       await Folder.load(path, settings, manifest.kvm.trained),
       provider,
     );
+  }
+
+  get prefill(): Graph {
+    return this.loaded('prefill');
+  }
+
+  get decode(): Graph {
+    return this.loaded('decode');
+  }
+
+  private loaded(role: ForwardRole): Graph {
+    const graph = this.forward[role];
+    if (!graph) throw new Error(`${role} was left out when the model was loaded`);
+    return graph;
   }
 
   /** float32 [1,1,n,n]: 0 on and under the diagonal, -1e30 above. */
@@ -79,7 +105,7 @@ export class Model {
   }
 
   async dispose(): Promise<void> {
-    for (const graph of [this.prefill, this.decode, this.score]) await graph.release();
+    for (const graph of [this.forward.prefill, this.forward.decode, this.score]) await graph?.release();
     await this.folder.release();
   }
 }

@@ -56,7 +56,7 @@ export interface PassOptions {
 }
 
 /** Up to this many new tokens the single-token graph is faster. */
-const DECODE_TOKENS = 4;
+export const DECODE_TOKENS = 4;
 
 export class KvmSession {
   private readonly window: Window;
@@ -123,7 +123,8 @@ export class KvmSession {
     if (leaving) await this.leave(leaving);
     const n = ids.length;
     if (n === 0 || n > this.window.room) throw new Error(`A pass takes 1 to ${this.window.room} tokens, not ${n}.`);
-    const graph = n <= DECODE_TOKENS ? this.model.decode : this.model.prefill;
+    const single = n <= DECODE_TOKENS;
+    const graph = single ? this.model.decode : this.model.prefill;
     const rotation = rotationOf(this.model.manifest.architecture.frequencies, this.tokensSeen, n);
     const { architecture, kvm } = this.model.manifest;
     const { kvmLayers } = architecture;
@@ -131,7 +132,7 @@ export class KvmSession {
     for (let i = 0; i < kvmLayers; i++) outputs.push(FORWARD.newKey(i), FORWARD.newValue(i));
     for (let i = 0; kvm.trained && i < kvmLayers; i++) outputs.push(FORWARD.newGate(i));
     if (this.carried) outputs.push(...this.carried.outputs);
-    const result = await graph.run(this.feeds(ids, rotation, options.logitRows, graph === this.model.decode), outputs);
+    const result = await graph.run(this.feeds(ids, rotation, options.logitRows, single), outputs);
     const pick = (name: (layer: number) => string): Tensor[] =>
       Array.from({ length: kvmLayers }, (_, layer) => result[name(layer)]!);
     const keys = pick(FORWARD.newKey);

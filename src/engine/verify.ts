@@ -1,28 +1,46 @@
-/** Runs a freshly written model on a prompt, so that the converter can compare it with its float oracle. */
+/**
+ * Runs a freshly written model on a prompt, so that the converter can compare it with its float oracle. Never holds more
+ * than one form of the forward pass: each has the weights in memory.
+ */
+import { throwIfCancelled } from '../base/index.js';
 import type { Manifest } from './graph-contract.js';
 import { Model } from './model.js';
-import { KvmSession } from './session.js';
+import { DECODE_TOKENS, KvmSession } from './session.js';
 
-/** Logits float32 [n,V] of both graphs: the prompt in one pass, and token by token. The prompt must fit one chunk. */
+const KEEP = { schedule: { kind: 'keepEverything' } } as const;
+
+/**
+ * Logits float32 [n,V] of both graphs: the prompt in one pass, and token by token. The prompt must fit one chunk.
+ * Throws `cancelled`, at the latest after one load of a graph.
+ */
 export async function runGraphs(
   folder: string,
   draft: Manifest,
   prompt: readonly number[],
+  signal?: AbortSignal,
 ): Promise<{ prefill: Float32Array; decode: Float32Array }> {
-  const model = await Model.loadGraphs(folder, draft, { threads: 2 });
-  try {
-    const vocabulary = draft.architecture.vocabulary;
-    const options = { schedule: { kind: 'keepEverything' } } as const;
-    const whole = await KvmSession.start(model, options);
-    const rows = prompt.map((_, row) => row);
-    const prefill = (await whole.pass(prompt, { logitRows: rows })).logits;
-    const decode = new Float32Array(prompt.length * vocabulary);
-    const single = await KvmSession.start(model, options);
-    for (const row of rows) {
-      decode.set((await single.pass([prompt[row]!], { logitRows: [0] })).logits, row * vocabulary);
+  const vocabulary = draft.architecture.vocabulary;
+  const rows = prompt.map((_, row) => row);
+  const using = async (only: 'prefill' | 'decode', run: (session: KvmSession) => Promise<Float32Array>) => {
+    throwIfCancelled(signal);
+    const model = await Model.loadGraphs(folder, draft, { threads: 2, only });
+    try {
+      throwIfCancelled(signal);
+      return await run(await KvmSession.start(model, KEEP));
+    } finally {
+      await model.dispose();
     }
-    return { prefill, decode };
-  } finally {
-    await model.dispose();
-  }
+  };
+  // A prompt so short that a session takes it with the decode graph.
+  const whole = prompt.length <= DECODE_TOKENS ? 'decode' : 'prefill';
+  const prefill = await using(whole, async session => (await session.pass(prompt, { logitRows: rows })).logits.slice());
+  const decode = await using('decode', async session => {
+    const logits = new Float32Array(prompt.length * vocabulary);
+    for (const row of rows) {
+      throwIfCancelled(signal);
+      logits.set((await session.pass([prompt[row]!], { logitRows: [0] })).logits, row * vocabulary);
+    }
+    return logits;
+  });
+  return { prefill, decode };
 }

@@ -4,7 +4,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { codeOf } from '../../src/base/index.js';
 import { convertModel } from '../../src/convert/index.js';
+import { Steps } from '../../src/convert/steps.js';
 import type { ConvertOptions, GraphRunner } from '../../src/convert/index.js';
 import { MANIFEST_FILE } from '../../src/engine/graph-contract.js';
 import type { Manifest, Quantisation } from '../../src/engine/graph-contract.js';
@@ -67,22 +69,33 @@ suite('conversion', function () {
     assert.equal(new Set([first, ...others].map(({ fingerprint }) => fingerprint)).size, 3);
   });
 
-  test('cancelled at any step: no manifest, and the folder takes a new conversion', async () => {
-    // Progress: 4 steps of converting, 4 of checking.
-    for (let step = 1; step <= 9; step++) {
-      const controller = new AbortController();
-      let seen = 0;
-      const onProgress = (): void => {
-        if (++seen === step) controller.abort();
-      };
-      const run = convert('cancelled', { signal: controller.signal, onProgress });
-      if (step <= 8) await assert.rejects(run, { code: 'cancelled' }, `step ${step}`);
-      else await run;
-      assert.equal(hasManifest('cancelled'), step === 9, `step ${step}`);
+  test('cancelled at any time: no manifest, and the folder takes a new conversion', async () => {
+    // Asked for at each moment that the conversion looks whether it was cancelled, one run a moment.
+    let looks = 0;
+    for (;;) {
+      let left = looks++;
+      const signal = new AbortController().signal;
+      Object.defineProperty(signal, 'aborted', { get: () => left-- <= 0 });
+      const outcome = await convert('cancelled', { signal }).catch((error: unknown) => error);
+      if (left >= 0) break;
+      assert.equal(codeOf(outcome), 'cancelled', `look ${looks}`);
+      assert(!hasManifest('cancelled'), `look ${looks}`);
     }
+    // 2 for progress itself; embedding 1 and 4 linear layers each, written; oracle: 7 a layer and the head; then the graphs.
+    assert(looks > 20, `only ${looks} looks`);
+    assert(hasManifest('cancelled'));
     await assert.rejects(convert('never', { signal: AbortSignal.abort() }), { code: 'cancelled' });
     assert(!hasManifest('never'));
     await (await Model.load(join(root, 'cancelled'), { threads: 1 })).dispose();
+  });
+
+  test('progress moves within a layer: every 4 million weights', () => {
+    const seen: number[] = [];
+    const steps = new Steps('work', 10 * 2 ** 22, {
+      onProgress: ({ done, total }) => (assert.equal(total, 10), seen.push(done)),
+    });
+    for (let i = 0; i < 20; i++) steps.worked(2 ** 21);
+    assert.deepEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
   test('a graph that computes something else is refused, in every quantisation', async () => {
