@@ -18,10 +18,9 @@ function news(next) {
 
 function cancelIn(phase, delay) {
   if (phase !== cancelDuring) return;
-  setTimeout(() => {
-    cancelledAt ??= seconds();
-    controller.abort();
-  }, delay).unref();
+  // When it was asked for, even if a thread that is busy hears of it later.
+  cancelledAt ??= seconds() + delay / 1000;
+  setTimeout(() => controller.abort(), delay).unref();
 }
 
 cancelIn('start', 500);

@@ -48,10 +48,27 @@ export function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new LongviewError('cancelled', 'Cancelled.');
 }
 
-/** One line of text for any thrown value. */
+// eslint-disable-next-line no-control-regex -- what no line of text may hold
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+
+const FOREIGN_LENGTH = 250;
+
+/** One line of text for any thrown value; that of others' errors, which quote what they choke on, is cut. */
 export function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.split('\n', 1)[0] ?? text;
+  const line = (text.split('\n', 1)[0] ?? text).replace(UNPRINTABLE, '\ufffd');
+  return error instanceof LongviewError || line.length <= FOREIGN_LENGTH ? line : `${line.slice(0, FOREIGN_LENGTH)}…`;
+}
+
+const QUOTED_LENGTH = 80;
+
+/** A value out of somebody's file for a message: one line, at most some 80 characters, whatever it holds. */
+export function quoted(value: unknown): string {
+  if (Array.isArray(value)) return 'a list';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value !== 'string') return String(value);
+  const text = JSON.stringify(value.slice(0, QUOTED_LENGTH + 1)).replace(UNPRINTABLE, '\ufffd');
+  return text.length <= QUOTED_LENGTH + 2 ? text : `${text.slice(0, QUOTED_LENGTH)}…"`;
 }
 
 /** The code of any thrown value; anything unknown is `internal`. */

@@ -1,5 +1,5 @@
 /** Door of `base`: errors with codes, results, log, disposables, progress. No Node built-ins here. */
-export { LongviewError, codeOf, failed, messageOf, ok, throwIfCancelled } from './errors.js';
+export { LongviewError, codeOf, failed, messageOf, ok, quoted, throwIfCancelled } from './errors.js';
 export type { ErrorCode, Result } from './errors.js';
 export { silentLog } from './log.js';
 export type { Log, LogLevel } from './log.js';

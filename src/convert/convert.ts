@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LongviewError } from '../base/index.js';
+import { LongviewError, messageOf } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import type { Architecture, KvmSettings, Manifest, Quantisation, RecallSettings } from '../engine/graph-contract.js';
 import { FILES, MANIFEST_FILE, MANIFEST_FORMAT } from '../engine/graph-contract.js';
@@ -123,8 +123,8 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   await put(FILES.score, scoreGraph(headSize));
   const tokenizer = await tokenizerOf(checkpoint);
   if (tokenizer) {
-    await put(FILES.tokenizer, JSON.stringify(tokenizer.tokenizerJson));
-    await put(FILES.tokenizerConfig, JSON.stringify(tokenizer.tokenizerConfig));
+    await put(FILES.tokenizer, jsonText(tokenizer.tokenizerJson, FILES.tokenizer));
+    await put(FILES.tokenizerConfig, jsonText(tokenizer.tokenizerConfig, FILES.tokenizerConfig));
   }
   if (entry.recallFile !== undefined) {
     await put(FILES.recall, await readFile(entry.recallFile));
@@ -215,6 +215,15 @@ async function tokenizerOf(checkpoint: Checkpoint): Promise<Awaited<ReturnType<C
   } catch (error) {
     if (error instanceof LongviewError && error.code === 'not-found') return undefined;
     throw error;
+  }
+}
+
+function jsonText(value: unknown, file: string): string {
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    // What JSON.parse could read, it can't always write: nesting without end.
+    throw new LongviewError('bad-format', `${file}: ${messageOf(error)}.`, { cause: error });
   }
 }
 

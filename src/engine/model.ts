@@ -2,7 +2,8 @@
  * A converted model, loaded: manifest, graphs, tokenizer. Validates the folder before anything in it is used.
  * Never downloads or converts.
  */
-import { stat } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError } from '../base/index.js';
 import type { ProviderChoice } from './engine.js';
@@ -33,7 +34,10 @@ export class Model {
     readonly provider: ProviderChoice,
   ) {}
 
-  /** Throws `not-found` or `bad-format` with what to do. */
+  /**
+   * Holds every file against the manifest: sizes, and digests of all but the weights. Throws `not-found` or `bad-format`
+   * with what to do.
+   */
   static async load(path: string, options: LoadOptions): Promise<Model> {
     const manifest = await readManifest(path);
     for (const file of manifest.files) {
@@ -41,13 +45,17 @@ export class Model {
         found => found.size,
         () => -1,
       );
-      if (size !== file.bytes) {
-        throw new LongviewError(
+      const damaged = (what: string): LongviewError =>
+        new LongviewError(
           'bad-format',
-          `Model "${manifest.name}" is damaged (${file.name}: ${size < 0 ? 'missing' : `${size} bytes, not ${file.bytes}`}). ` +
+          `Model "${manifest.name}" is damaged (${file.name}: ${what}). ` +
             `Remove it with \`longview model remove ${manifest.name}\` and add it again.`,
         );
-      }
+      if (size !== file.bytes) throw damaged(size < 0 ? 'missing' : `${size} bytes, not ${file.bytes}`);
+      // Milliseconds, and onnxruntime is never given a graph that is not ours. Weights would take seconds.
+      if (file.name === FILES.weights) continue;
+      const content = await readFile(join(path, file.name));
+      if (createHash('sha256').update(content).digest('hex') !== file.sha256) throw damaged('it was changed');
     }
     return Model.loadGraphs(path, manifest, options);
   }

@@ -4,7 +4,8 @@
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LongviewError } from '../base/index.js';
+import { z } from 'zod';
+import { LongviewError, quoted } from '../base/index.js';
 import type { RecallParameters } from './engine.js';
 import { FILES } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
@@ -47,10 +48,13 @@ export class RecallHeads {
     const perHead = (name: string): number[] => {
       const found = queryHeads.length > 0 ? values.get(name) : new Float32Array(0);
       if (found?.length !== queryHeads.length) throw damaged(name);
+      if (!found.every(Number.isFinite)) throw damaged(name);
       return [...found];
     };
     const queryMap = values.get('query_map') ?? new Float32Array(queryHeads.length * headSize * headSize);
-    if (queryMap.length !== queryHeads.length * headSize * headSize) throw damaged('query_map');
+    if (queryMap.length !== queryHeads.length * headSize * headSize || !queryMap.every(Number.isFinite)) {
+      throw damaged('query_map');
+    }
     return new RecallHeads(
       queryHeads,
       distinct,
@@ -95,18 +99,22 @@ function damaged(what: string): LongviewError {
   );
 }
 
-/** Small files only: every F32 and F16 tensor as float32. */
+const header = z.record(
+  z.string(),
+  z.looseObject({ dtype: z.string(), data_offsets: z.tuple([z.number().int().min(0), z.number().int().min(0)]) }),
+);
+
+/** Small files only: every F32 and F16 tensor as float32. Throws `bad-format`, also for a value that is no number. */
 async function readSafetensors(path: string): Promise<Map<string, Float32Array>> {
   const bytes = await readFile(path).catch(() => undefined);
   if (!bytes) throw damaged('no file');
   const headerBytes = bytes.length >= 8 ? Number(bytes.readBigUInt64LE(0)) : Infinity;
   if (headerBytes > bytes.length - 8) throw damaged('header');
-  const header = parseHeader(bytes.toString('utf8', 8, 8 + headerBytes));
   const tensors = new Map<string, Float32Array>();
-  for (const [name, { dtype, data_offsets: offsets }] of Object.entries(header)) {
-    if (name === '__metadata__') continue;
+  for (const [name, entry] of Object.entries(parseHeader(bytes.toString('utf8', 8, 8 + headerBytes)))) {
+    const { dtype, data_offsets: offsets } = entry;
     const data = bytes.subarray(8 + headerBytes + offsets[0], 8 + headerBytes + offsets[1]);
-    if (data.length !== offsets[1] - offsets[0]) throw damaged(name);
+    if (data.length !== offsets[1] - offsets[0]) throw damaged(quoted(name));
     if (dtype === 'F32')
       tensors.set(
         name,
@@ -121,12 +129,16 @@ async function readSafetensors(path: string): Promise<Map<string, Float32Array>>
   return tensors;
 }
 
-function parseHeader(text: string): Record<string, { dtype: string; data_offsets: [number, number] }> {
+function parseHeader(text: string): z.infer<typeof header> {
+  let content: unknown;
   try {
-    return JSON.parse(text) as ReturnType<typeof parseHeader>;
+    content = JSON.parse(text, (key, value: unknown) => (key === '__metadata__' ? undefined : value));
   } catch {
     throw damaged('header');
   }
+  const parsed = header.safeParse(content);
+  if (!parsed.success) throw damaged('header');
+  return parsed.data;
 }
 
 /** IEEE 754 binary16 → number. */

@@ -3,7 +3,7 @@
  * else is refused by name, since it would give other ids without any error.
  */
 import { z } from 'zod';
-import { LongviewError } from '../base/index.js';
+import { LongviewError, quoted } from '../base/index.js';
 
 const MAX_ID = 4_194_304;
 const id = z.number().int().min(0).max(MAX_ID);
@@ -73,12 +73,12 @@ export interface TokenizerParts {
 /** Throws `bad-format` or `unsupported`. */
 export function readTokenizerFiles(tokenizerJson: unknown, tokenizerConfig: unknown): TokenizerParts {
   const type = (tokenizerJson as { model?: { type?: unknown } } | null)?.model?.type;
-  if (type !== undefined && type !== 'BPE') throw unsupported(`model ${JSON.stringify(type)}`);
+  if (type !== undefined && type !== 'BPE') throw unsupported(`model ${quoted(type)}`);
   const file = parse(tokenizerFile, tokenizerJson, 'tokenizer.json');
   const config = parse(configFile, tokenizerConfig, 'tokenizer_config.json');
   if (file.model.byte_fallback) throw unsupported('byte_fallback');
   const normalizer = file.normalizer;
-  if (normalizer && normalizer.type !== 'NFC') throw unsupported(`normalizer ${JSON.stringify(normalizer.type)}`);
+  if (normalizer && normalizer.type !== 'NFC') throw unsupported(`normalizer ${quoted(normalizer.type)}`);
   const template = config.chat_template;
   const chatTemplate =
     typeof template === 'string' ? template : template?.find(({ name }) => name === 'default')?.template;

@@ -3,7 +3,7 @@
  * The package's own Digits and ByteLevel splitters use JavaScript's `\d` and `\s`, which differ from Hugging Face's
  * (numbers like ½, the byte order mark, U+0085), so both are written here as the `Split` they stand for.
  */
-import { LongviewError } from '../base/index.js';
+import { LongviewError, quoted } from '../base/index.js';
 import { translatePattern } from './tokenizer-package.js';
 
 /** What GPT-2's ByteLevel splits by. */
@@ -36,19 +36,23 @@ export function splittingRules(preTokenizer: unknown): readonly RegExp[] {
         break;
       }
       default:
-        throw unsupported(`pre-tokenizer ${JSON.stringify(step['type'])}`);
+        throw unsupported(`pre-tokenizer ${quoted(step['type'])}`);
     }
   }
   if (!byteLevel) throw unsupported('a tokenizer that is not byte-level');
   return rules;
 }
 
-function stepsOf(preTokenizer: unknown): readonly Record<string, unknown>[] {
+/** Real files nest once. */
+const DEEPEST = 8;
+
+function stepsOf(preTokenizer: unknown, depth = 0): readonly Record<string, unknown>[] {
   if (typeof preTokenizer !== 'object' || preTokenizer === null) throw unsupported('a tokenizer without pre-tokenizer');
   const step = preTokenizer as Record<string, unknown>;
   if (step['type'] !== 'Sequence') return [step];
   if (!Array.isArray(step['pretokenizers'])) throw unsupported('a Sequence without pretokenizers');
-  return step['pretokenizers'].flatMap(stepsOf);
+  if (depth === DEEPEST) throw unsupported('a Sequence nested so deeply');
+  return step['pretokenizers'].flatMap(inner => stepsOf(inner, depth + 1));
 }
 
 function unsupported(what: string): LongviewError {
@@ -59,7 +63,9 @@ function compile(regex: string): RegExp {
   try {
     return translatePattern(regex);
   } catch (error) {
-    throw new LongviewError('unsupported', `tokenizer.json: cannot use the pattern ${regex}.`, { cause: error });
+    throw new LongviewError('unsupported', `tokenizer.json: cannot use the pattern ${quoted(regex)}.`, {
+      cause: error,
+    });
   }
 }
 

@@ -76,13 +76,17 @@ export class TextTokenizer {
     const controls = new Set(parts.added.filter(token => token.special).map(token => token.content));
     const ids = new Map<string, number>();
     const data = new Map<string, number>();
+    const place = (token: string, id: number): void => {
+      if ((this.tokens[id] ?? token) === token) this.tokens[id] = token;
+      else throw new LongviewError('bad-format', `tokenizer.json: two tokens have the id ${id}; it is damaged.`);
+    };
     for (const [token, id] of Object.entries(parts.vocabulary)) {
-      this.tokens[id] = token;
+      place(token, id);
       ids.set(token, id);
       if (!controls.has(token)) data.set(token, id);
     }
     for (const { id, content } of parts.added) {
-      this.tokens[id] = content;
+      place(content, id);
       ids.set(content, id);
     }
     this.ids = ids;

@@ -2,16 +2,22 @@
  * Runs a freshly written model on a prompt, so that the converter can compare it with its float oracle. Never holds more
  * than one form of the forward pass: each has the weights in memory.
  */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { throwIfCancelled } from '../base/index.js';
+import { FILES } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
 import { Model } from './model.js';
+import { RecallHeads } from './recall-heads.js';
 import { DECODE_TOKENS, KvmSession } from './session.js';
+import { TextTokenizer } from './tokenizer.js';
 
 const KEEP = { schedule: { kind: 'keepEverything' } } as const;
 
 /**
  * Logits float32 [n,V] of both graphs: the prompt in one pass, and token by token. The prompt must fit one chunk.
- * Throws `cancelled`, at the latest after one load of a graph.
+ * The tokenizer and the recall values, where there are any, are loaded as the engine will load them.
+ * Throws `cancelled`, at the latest after one load of a graph, and what loading throws.
  */
 export async function runGraphs(
   folder: string,
@@ -19,6 +25,11 @@ export async function runGraphs(
   prompt: readonly number[],
   signal?: AbortSignal,
 ): Promise<{ prefill: Float32Array; decode: Float32Array }> {
+  if (draft.files.some(file => file.name === FILES.tokenizer)) {
+    const json = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8')) as unknown;
+    TextTokenizer.load(await json(FILES.tokenizer), await json(FILES.tokenizerConfig));
+  }
+  if (draft.files.some(file => file.name === FILES.recall)) await RecallHeads.load(folder, draft);
   const vocabulary = draft.architecture.vocabulary;
   const rows = prompt.map((_, row) => row);
   const using = async (only: 'prefill' | 'decode', run: (session: KvmSession) => Promise<Float32Array>) => {

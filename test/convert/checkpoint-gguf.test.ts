@@ -186,7 +186,7 @@ suite('GGUF checkpoint', () => {
     const iq = tensors().map(t =>
       t.name === 'blk.0.attn_q.weight' ? { ...t, type: 20, data: new Uint8Array(2304) } : t,
     );
-    assert.match((await refusalOf(folder, ggufFile(metadata(), iq))).message, /q_proj\.weight is stored as IQ4_NL/);
+    assert.match((await refusalOf(folder, ggufFile(metadata(), iq))).message, /q_proj\.weight is stored as "IQ4_NL"/);
   });
 
   test('a config or tensor that does not fit is named', async () => {

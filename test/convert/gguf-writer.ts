@@ -20,6 +20,8 @@ const META_TYPE = { u32: 4, i32: 5, f32: 6, bool: 7, text: 8, u64: 10, texts: 9,
 
 export class Bytes {
   private readonly parts: Uint8Array[] = [];
+  /** Where integers were written. */
+  readonly integers: { readonly at: number; readonly bytes: number }[] = [];
   length = 0;
 
   raw(bytes: Uint8Array): this {
@@ -31,6 +33,7 @@ export class Bytes {
   number(bytes: 1 | 2 | 4 | 8, value: number | bigint): this {
     const part = Buffer.alloc(8);
     part.writeBigInt64LE(BigInt.asIntN(64, BigInt(value)));
+    this.integers.push({ at: this.length, bytes });
     return this.raw(part.subarray(0, bytes));
   }
 
@@ -51,6 +54,10 @@ export class Bytes {
 }
 
 export function ggufFile(metadata: ReadonlyMap<string, Meta>, tensors: readonly WrittenTensor[]): Buffer {
+  return writeGguf(metadata, tensors).done();
+}
+
+export function writeGguf(metadata: ReadonlyMap<string, Meta>, tensors: readonly WrittenTensor[]): Bytes {
   const out = new Bytes().raw(Buffer.from('GGUF')).number(4, 3).number(8, tensors.length).number(8, metadata.size);
   for (const [key, meta] of metadata) writeMeta(out.text(key), meta);
   let offset = 0;
@@ -62,7 +69,7 @@ export function ggufFile(metadata: ReadonlyMap<string, Meta>, tensors: readonly 
   }
   out.raw(new Uint8Array(padded(out.length) - out.length));
   for (const { data } of tensors) out.raw(data).raw(new Uint8Array(padded(data.length) - data.length));
-  return out.done();
+  return out;
 }
 
 function padded(length: number): number {

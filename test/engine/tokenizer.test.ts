@@ -151,7 +151,7 @@ suite('tokenizer', () => {
       [file => (file['pre_tokenizer'] = { type: 'ByteLevel', add_prefix_space: true }), /add_prefix_space/],
       [
         file => (file['pre_tokenizer'] = { type: 'Split', pattern: { Regex: '(' }, behavior: 'Isolated' }),
-        /pattern \(/,
+        /pattern "\("/,
       ],
     ];
     for (const [change, message] of cases) assert.throws(() => load(change), { code: 'unsupported', message });

@@ -3,7 +3,7 @@
  * computed here, or that their own code cannot do, is refused by its key; never ignored.
  */
 import { z } from 'zod';
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import type { BackboneConfig, BackboneKvm, BackboneMixer } from './checkpoint.js';
 import { validateBackbone } from './config-limits.js';
 import { endOfText } from './hf-config.js';
@@ -229,8 +229,4 @@ function* refusals(keys: Keys, config: Record<string, unknown>): Generator<strin
 function* classPath(key: string, mixer: string, path: string | null | undefined): Generator<string> {
   if (path != null && path !== `model.${mixer}_mixer.SequenceMixer`)
     yield `${key}_class_path ${quoted(path)} is not supported`;
-}
-
-function quoted(value: string): string {
-  return JSON.stringify(value.slice(0, 80));
 }

@@ -2,10 +2,10 @@
  * Exact reads from one open file. Never maps or holds the file; never reads past its end. Messages name the file only
  * by its base name.
  */
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, messageOf } from '../../base/index.js';
 
 export class ByteSource {
   private constructor(
@@ -19,16 +19,17 @@ export class ByteSource {
   static async open(path: string): Promise<ByteSource> {
     let handle: FileHandle;
     try {
+      // Before it is opened: opening a pipe waits for someone to write to it.
+      if (!(await stat(path)).isFile()) throw new LongviewError('usage', `${path} is not a file.`);
       handle = await open(path, 'r');
     } catch (error) {
+      if (error instanceof LongviewError) throw error;
       const code = (error as NodeJS.ErrnoException).code;
       if (code === 'ENOENT') throw new LongviewError('not-found', `There is no file ${path}.`, { cause: error });
       throw new LongviewError('permission', `Cannot open ${path} (${code ?? 'unknown'}).`, { cause: error });
     }
     try {
-      const status = await handle.stat();
-      if (!status.isFile()) throw new LongviewError('usage', `${path} is not a file.`);
-      return new ByteSource(handle, path, status.size);
+      return new ByteSource(handle, path, (await handle.stat()).size);
     } catch (error) {
       await handle.close();
       throw error;
@@ -64,21 +65,27 @@ export class ByteSource {
   }
 }
 
-/** The whole of a small text file as JSON object; throws `not-found` or `bad-format`. `limit` in bytes. */
-export async function readJsonObject(path: string, limit: number): Promise<Record<string, unknown>> {
+/** The whole of a small text file; throws `not-found` or `bad-format`. `limit` in bytes. */
+export async function readSmallText(path: string, limit: number): Promise<string> {
   const source = await ByteSource.open(path);
   try {
     if (source.size > limit) throw source.bad(`has ${source.size} bytes, more than ${limit}`);
-    const text = new TextDecoder().decode(await source.read(0, source.size));
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      throw source.bad(`is not JSON (${(error as Error).message.split('\n', 1)[0] ?? ''})`);
-    }
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw source.bad('is not a JSON object');
-    return value as Record<string, unknown>;
+    return new TextDecoder().decode(await source.read(0, source.size));
   } finally {
     await source.close();
   }
+}
+
+/** As `readSmallText`, as JSON object. */
+export async function readJsonObject(path: string, limit: number): Promise<Record<string, unknown>> {
+  const bad = (reason: string) => new LongviewError('bad-format', `${basename(path)}: ${reason}.`);
+  const text = await readSmallText(path, limit);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw bad(`is not JSON (${messageOf(error)})`);
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw bad('is not a JSON object');
+  return value as Record<string, unknown>;
 }

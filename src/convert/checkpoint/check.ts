@@ -1,5 +1,5 @@
 /** Holds a checkpoint's tensors against its config before any work is spent on it. Reads no tensor data. */
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import type { Checkpoint } from './checkpoint.js';
 import { expectedTensors, unusedBackboneTensors } from './names.js';
 
@@ -25,7 +25,7 @@ export function checkCheckpoint(checkpoint: Checkpoint): void {
     if (expected.has(name) || (unused ? unused.has(name) : isDerived(name, checkpoint))) continue;
     throw new LongviewError(
       'unsupported',
-      `${checkpoint.origin.path}: tensor ${name} has no place in this ${config.family} model.`,
+      `${checkpoint.origin.path}: tensor ${quoted(name)} has no place in this ${config.family} model.`,
     );
   }
 }

@@ -2,12 +2,12 @@
  * The tokenizer of a Hugging Face folder: `tokenizer.json`, else GPT-2's `vocab.json` and `merges.txt`. Two files like
  * these say nothing of how text is split before merging, so they are taken for GPT-2's only where that is certain.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import { GPT2_SPLITTING, bytePairTokenizer } from './bpe-tokenizer.js';
 import type { AddedToken } from './bpe-tokenizer.js';
-import { readJsonObject } from './byte-source.js';
+import { readJsonObject, readSmallText } from './byte-source.js';
 import type { CheckpointConfig, TokenizerFiles } from './checkpoint.js';
 
 const SMALL_JSON = 8 << 20;
@@ -20,7 +20,7 @@ export async function folderTokenizer(folder: string, config: CheckpointConfig):
   const tokenizerConfig = (await readIfThere(join(folder, 'tokenizer_config.json'))) ?? {};
   const template = join(folder, 'chat_template.jinja');
   if (tokenizerConfig['chat_template'] === undefined && (await exists(template))) {
-    tokenizerConfig['chat_template'] = await readText(template, SMALL_JSON);
+    tokenizerConfig['chat_template'] = await readSmallText(template, SMALL_JSON);
   }
   const path = join(folder, 'tokenizer.json');
   if ((await exists(path)) || !(await exists(join(folder, 'vocab.json')))) {
@@ -28,7 +28,7 @@ export async function folderTokenizer(folder: string, config: CheckpointConfig):
   }
   const kind = tokenizerConfig['tokenizer_class'] ?? (config.family === 'rwkv7backbone' ? 'GPT2Tokenizer' : undefined);
   if (kind !== 'GPT2Tokenizer' && kind !== 'GPT2TokenizerFast') {
-    const found = kind === undefined ? 'an unknown kind' : JSON.stringify(kind);
+    const found = kind === undefined ? 'an unknown kind' : quoted(kind);
     throw new LongviewError('unsupported', `${folder}: a tokenizer of ${found} needs its tokenizer.json.`);
   }
   return gpt2Tokenizer(folder, tokenizerConfig, config.vocabulary);
@@ -40,10 +40,10 @@ export function endOfTextId({ tokenizerJson, tokenizerConfig }: TokenizerFiles):
   const content = typeof named === 'string' ? named : named?.content;
   if (typeof content !== 'string') return undefined;
   const { added_tokens: added, model } = tokenizerJson as {
-    added_tokens?: { id?: unknown; content?: unknown }[];
-    model?: { vocab?: Record<string, unknown> };
+    added_tokens?: ({ id?: unknown; content?: unknown } | null)[];
+    model?: { vocab?: Record<string, unknown> | null } | null;
   };
-  const listed = Array.isArray(added) ? added.find(token => token.content === content)?.id : undefined;
+  const listed = Array.isArray(added) ? added.find(token => token?.content === content)?.id : undefined;
   const id = listed ?? (model?.vocab && Object.hasOwn(model.vocab, content) ? model.vocab[content] : undefined);
   return typeof id === 'number' ? id : undefined;
 }
@@ -57,15 +57,15 @@ async function gpt2Tokenizer(
   const more = idsOf('added_tokens.json', (await readIfThere(join(folder, 'added_tokens.json'))) ?? {});
   for (const [token, id] of [...Object.entries(vocabulary), ...Object.entries(more)]) {
     if (id < embedded) continue;
-    const reason = `token ${JSON.stringify(token.slice(0, 40))} has id ${id}, the embedding only ${embedded} rows`;
+    const reason = `token ${quoted(token)} has id ${id}, the embedding only ${embedded} rows`;
     throw new LongviewError('bad-format', `${folder}: ${reason}.`);
   }
-  const text = await readText(join(folder, 'merges.txt'), TOKENIZER_JSON);
+  const text = await readSmallText(join(folder, 'merges.txt'), TOKENIZER_JSON);
   const lines = text.replace(/^#version[^\n]*\n/, '').split(/\r?\n/);
   const merges = lines.filter(line => line !== '');
   const wrong = merges.find(line => !/^\S+ \S+$/.test(line));
   if (wrong !== undefined) {
-    throw new LongviewError('bad-format', `merges.txt: ${JSON.stringify(wrong.slice(0, 40))} is no pair of tokens.`);
+    throw new LongviewError('bad-format', `merges.txt: ${quoted(wrong)} is no pair of tokens.`);
   }
   const added: AddedToken[] = Object.entries(more).map(([content, id]) => ({ id, content, special: true }));
   const end = vocabulary[END_OF_TEXT];
@@ -82,7 +82,7 @@ function idsOf(file: string, table: Record<string, unknown>): Record<string, num
   const ids = Object.create(null) as Record<string, number>;
   for (const [token, id] of Object.entries(table)) {
     if (typeof id !== 'number' || !Number.isInteger(id) || id < 0 || id > 4_194_304) {
-      throw new LongviewError('bad-format', `${file}: ${JSON.stringify(token.slice(0, 40))} has no id that can be.`);
+      throw new LongviewError('bad-format', `${file}: ${quoted(token)} has no id that can be.`);
     }
     ids[token] = id;
   }
@@ -100,12 +100,4 @@ export async function exists(path: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-async function readText(path: string, limit: number): Promise<string> {
-  const { size } = await stat(path).catch((cause: unknown) => {
-    throw new LongviewError('not-found', `There is no file ${path}.`, { cause });
-  });
-  if (size > limit) throw new LongviewError('bad-format', `${path} has ${size} bytes.`);
-  return await readFile(path, 'utf8');
 }

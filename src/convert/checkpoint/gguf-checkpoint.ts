@@ -2,7 +2,7 @@
  * A GGUF file as `Checkpoint`. The Llama family is stored with q and k permuted so that rotary pairs are adjacent;
  * the values are handed out as stored and `rotaryPairs` says so.
  */
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import type { ByteSource } from './byte-source.js';
 import type { Checkpoint, DecoderConfig, RopeScaling } from './checkpoint.js';
 import { decodeBlocks } from './ggml-types.js';
@@ -28,7 +28,7 @@ export async function openGguf(source: ByteSource): Promise<Checkpoint> {
       if (ggufName.startsWith('rope_freqs.')) continue;
       throw new LongviewError(
         'unsupported',
-        `${source.name}: tensor ${ggufName} is not part of a model Longview reads.`,
+        `${source.name}: tensor ${quoted(ggufName)} is not part of a model Longview reads.`,
       );
     }
     if (type.readable === undefined) unreadable.set(name, type.name);
@@ -51,7 +51,7 @@ async function readConfig(source: ByteSource, header: GgufHeader, metadata: Meta
   if (architecture !== 'llama' && architecture !== 'qwen2' && architecture !== 'qwen3') {
     throw new LongviewError(
       'unsupported',
-      `${source.name}: architecture ${JSON.stringify(architecture)} is not supported; llama, qwen2 and qwen3 are.`,
+      `${source.name}: architecture ${quoted(architecture)} is not supported; llama, qwen2 and qwen3 are.`,
     );
   }
   const key = (name: string) => `${architecture}.${name}`;
@@ -65,7 +65,7 @@ async function readConfig(source: ByteSource, header: GgufHeader, metadata: Meta
   const rotary = metadata.optionalNumber(key('rope.dimension_count')) ?? headSize;
   if (rotary !== headSize) throw refuse(`rotation of ${rotary} of ${headSize} dimensions`);
   const scalingType = metadata.optionalText(key('rope.scaling.type')) ?? 'none';
-  if (scalingType !== 'none') throw refuse(`rope scaling ${JSON.stringify(scalingType)}`);
+  if (scalingType !== 'none') throw refuse(`rope scaling ${quoted(scalingType)}`);
   const embedding = header.tensors.get('token_embd.weight');
   if (embedding?.dimensions.length !== 2) throw source.bad('tensor token_embd.weight is missing or not a matrix');
   const tokens = metadata.length('tokenizer.ggml.tokens');

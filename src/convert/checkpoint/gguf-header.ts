@@ -12,6 +12,7 @@
  * A string is its length (8) and UTF-8; an array its element type (4), its count (8), its elements.
  * Every count and offset is held against the file's size before anything is allocated. Never reads tensor data.
  */
+import { quoted } from '../../base/index.js';
 import type { ByteSource } from './byte-source.js';
 import { ggmlType } from './ggml-types.js';
 import type { GgmlType } from './ggml-types.js';
@@ -232,8 +233,4 @@ class Parser {
     this.at = at + length;
     return at;
   }
-}
-
-function quoted(text: string): string {
-  return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }

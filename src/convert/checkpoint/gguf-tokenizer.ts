@@ -2,7 +2,7 @@
  * The objects of `tokenizer.json` and `tokenizer_config.json`, built from GGUF metadata (byte-level BPE, model "gpt2").
  * A pre-tokenizer that is not known is refused by name: a wrong one would give other ids without any error.
  */
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import { BYTE_LEVEL, GPT2_SPLITTING, bytePairTokenizer } from './bpe-tokenizer.js';
 import type { AddedToken, Splitting } from './bpe-tokenizer.js';
 import type { TokenizerFiles } from './checkpoint.js';
@@ -54,10 +54,7 @@ export function ggufTokenizer(metadata: MetadataReader): TokenizerFiles {
   const { source } = metadata;
   const model = metadata.text('tokenizer.ggml.model');
   if (model !== 'gpt2') {
-    throw new LongviewError(
-      'unsupported',
-      `${source.name}: tokenizer model ${JSON.stringify(model)} is not supported.`,
-    );
+    throw new LongviewError('unsupported', `${source.name}: tokenizer model ${quoted(model)} is not supported.`);
   }
   const pre = metadata.text('tokenizer.ggml.pre');
   const splitting = SPLITTINGS.get(pre);
@@ -65,7 +62,7 @@ export function ggufTokenizer(metadata: MetadataReader): TokenizerFiles {
     const known = [...SPLITTINGS.keys()].join(', ');
     throw new LongviewError(
       'unsupported',
-      `${source.name}: pre-tokenizer ${JSON.stringify(pre)} is not supported; ${known} are.`,
+      `${source.name}: pre-tokenizer ${quoted(pre)} is not supported; ${known} are.`,
     );
   }
   const tokens = metadata.texts('tokenizer.ggml.tokens');

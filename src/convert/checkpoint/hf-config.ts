@@ -3,7 +3,7 @@
  * does not do is refused by name; never ignored.
  */
 import { z } from 'zod';
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import type { DecoderConfig, RopeScaling } from './checkpoint.js';
 import { validateConfig } from './config-limits.js';
 
@@ -66,7 +66,7 @@ export function readHfConfig({ file, config, generation, hasHead }: HfConfigInpu
   if (type !== 'llama' && type !== 'qwen2' && type !== 'qwen3') {
     throw new LongviewError(
       'unsupported',
-      `${file}: model_type ${JSON.stringify(type)} is not supported; llama, qwen2, qwen3 and rwkv7backbone are.`,
+      `${file}: model_type ${quoted(type)} is not supported; llama, qwen2, qwen3 and rwkv7backbone are.`,
     );
   }
   const parsed = schema.safeParse(config);
@@ -75,7 +75,7 @@ export function readHfConfig({ file, config, generation, hasHead }: HfConfigInpu
     throw new LongviewError('bad-format', `${file}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}.`);
   }
   const c = parsed.data;
-  if (c.hidden_act != null && c.hidden_act !== 'silu') throw refuse(`activation ${JSON.stringify(c.hidden_act)}`);
+  if (c.hidden_act != null && c.hidden_act !== 'silu') throw refuse(`activation ${quoted(c.hidden_act)}`);
   if (c.attention_bias) throw refuse('attention_bias');
   if (c.mlp_bias) throw refuse('mlp_bias');
   if (c.use_sliding_window) throw refuse('use_sliding_window');
@@ -125,7 +125,7 @@ function readScaling(file: string, ropes: z.infer<typeof rope>): RopeScaling | u
   const type = ropes?.rope_type ?? ropes?.type ?? 'default';
   if (type === 'default') return undefined;
   if (type !== 'llama3') {
-    throw new LongviewError('unsupported', `${file}: rope scaling ${JSON.stringify(type)} is not supported.`);
+    throw new LongviewError('unsupported', `${file}: rope scaling ${quoted(type)} is not supported.`);
   }
   const { factor, low_freq_factor: low, high_freq_factor: high, original_max_position_embeddings: original } = ropes!;
   if (factor == null || low == null || high == null || original == null) {

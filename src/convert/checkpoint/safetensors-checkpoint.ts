@@ -4,7 +4,7 @@
  */
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import { ByteSource, readJsonObject } from './byte-source.js';
 import type { BackboneConfig, Checkpoint } from './checkpoint.js';
 import { readBackboneConfig } from './backbone-config.js';
@@ -38,7 +38,10 @@ export async function openHfFolder(folder: string, only?: string): Promise<Check
     }
     for (const [name, file] of index ?? []) {
       if (!tensors.has(name) && !unreadable.has(name)) {
-        throw new LongviewError('bad-format', `${file}: tensor ${name} is missing, though the index says it is there.`);
+        throw new LongviewError(
+          'bad-format',
+          `${file}: tensor ${quoted(name)} is missing, though the index says it is there.`,
+        );
       }
     }
     const file = join(basename(folder), 'config.json');
@@ -74,8 +77,8 @@ async function shardsOf(folder: string): Promise<Map<string, string> | undefined
   const index = new Map(Object.entries(parsed.data));
   const files = new Set(index.values());
   for (const file of files) {
-    if (!/^[\w.-]+\.safetensors$/.test(file)) {
-      throw new LongviewError('bad-format', `${path}: ${JSON.stringify(file.slice(0, 80))} is not a plain file name.`);
+    if (!/^[\w.-]{1,200}\.safetensors$/.test(file)) {
+      throw new LongviewError('bad-format', `${path}: ${quoted(file)} is not a plain file name.`);
     }
   }
   if (files.size > MAX_SHARDS) throw new LongviewError('bad-format', `${path}: more than ${MAX_SHARDS} shards.`);

@@ -3,7 +3,7 @@
  * then the data; offsets count from byte 8 + N. Bounds are checked against the file's size. Never reads data.
  */
 import { z } from 'zod';
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import type { ByteSource } from './byte-source.js';
 import { blockOf } from './ggml-types.js';
 import type { StoredTensor } from './tensor-reader.js';
@@ -42,14 +42,13 @@ export async function readSafetensorsHeader(source: ByteSource): Promise<Safeten
   const unreadable = new Map<string, string>();
   for (const [name, value] of Object.entries(parsed)) {
     if (name === '__metadata__') continue;
-    const quoted = JSON.stringify(name.slice(0, 80));
     const result = entry.safeParse(value);
-    if (!result.success) throw source.bad(`tensor ${quoted} has no valid dtype, shape and data_offsets`);
+    if (!result.success) throw source.bad(`tensor ${quoted(name)} has no valid dtype, shape and data_offsets`);
     const { dtype, shape, data_offsets: offsets } = result.data;
     const [from, to] = offsets;
     if (to < from || start + to > source.size) {
       throw source.bad(
-        `tensor ${quoted} ends at byte ${start + to}, the file at ${source.size}: it was cut off or is damaged`,
+        `tensor ${quoted(name)} ends at byte ${start + to}, the file at ${source.size}: it was cut off or is damaged`,
       );
     }
     if (dtype !== 'F32' && dtype !== 'F16' && dtype !== 'BF16') {
@@ -58,7 +57,7 @@ export async function readSafetensorsHeader(source: ByteSource): Promise<Safeten
     }
     const elements = shape.reduce((a, b) => a * b, 1);
     if (elements * blockOf(dtype).bytes !== to - from) {
-      throw source.bad(`tensor ${quoted} of shape [${shape.join(', ')}] does not fill its ${to - from} bytes`);
+      throw source.bad(`tensor ${quoted(name)} of shape [${shape.join(', ')}] does not fill its ${to - from} bytes`);
     }
     tensors.set(name, { source, offset: start + from, shape, dtype });
   }
@@ -70,7 +69,7 @@ function refuseOverlap(source: ByteSource, tensors: ReadonlyMap<string, StoredTe
   let end = 0;
   const byOffset = [...tensors].sort((a, b) => a[1].offset - b[1].offset);
   for (const [name, { offset, shape, dtype }] of byOffset) {
-    if (offset < end) throw source.bad(`tensor ${JSON.stringify(name.slice(0, 80))} overlaps another`);
+    if (offset < end) throw source.bad(`tensor ${quoted(name)} overlaps another`);
     end = offset + shape.reduce((a, b) => a * b, 1) * blockOf(dtype).bytes;
   }
 }

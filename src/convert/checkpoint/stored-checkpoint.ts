@@ -1,5 +1,5 @@
 /** `Checkpoint` over a table of stored tensors: the part that both file kinds share. Never parses a header. */
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import type { ByteSource } from './byte-source.js';
 import type {
   Checkpoint,
@@ -69,7 +69,7 @@ export class StoredCheckpoint implements Checkpoint {
     if (type !== undefined) {
       throw new LongviewError(
         'unsupported',
-        `${this.origin.path}: ${name} is stored as ${type}, which Longview does not read; use a file in Q4_K_M, Q8_0 or F16.`,
+        `${this.origin.path}: ${name} is stored as ${quoted(type)}, which Longview does not read; use a file in Q4_K_M, Q8_0 or F16.`,
       );
     }
     throw new LongviewError('bad-format', `${this.origin.path}: tensor ${name} is missing.`);

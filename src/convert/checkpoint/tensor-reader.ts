@@ -2,7 +2,7 @@
  * Rows of stored tensors as float32 or raw blocks, at most 4 MiB of file at a time. Knows where tensors lie; knows
  * nothing of file kinds or configs.
  */
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, quoted } from '../../base/index.js';
 import type { ByteSource } from './byte-source.js';
 import type { QuantisedBlocks, TensorInfo } from './checkpoint.js';
 import { blockOf, decodeBlocks } from './ggml-types.js';
@@ -26,23 +26,21 @@ interface Run {
 
 /** Throws `usage` for rows outside the tensor, or rows that do not fall on whole blocks. */
 function runOf(name: string, tensor: StoredTensor, rowStart: number, rowCount: number | undefined): Run {
-  const [rows, ...rest] = tensor.shape;
-  const count = rowCount ?? rows! - rowStart;
-  if (
-    !Number.isInteger(rowStart) ||
-    !Number.isInteger(count) ||
-    rowStart < 0 ||
-    count < 0 ||
-    rowStart + count > rows!
-  ) {
-    throw new LongviewError('usage', `Rows ${rowStart} to ${rowStart + count} are not inside ${name} (${rows!} rows).`);
+  // A scalar is one row of one element.
+  const [rows = 1, ...rest] = tensor.shape;
+  const count = rowCount ?? rows - rowStart;
+  if (!Number.isInteger(rowStart) || !Number.isInteger(count) || rowStart < 0 || count < 0 || rowStart + count > rows) {
+    throw new LongviewError(
+      'usage',
+      `Rows ${rowStart} to ${rowStart + count} are not inside ${quoted(name)} (${rows} rows).`,
+    );
   }
   const rowElements = rest.reduce((a, b) => a * b, 1);
   const block = blockOf(tensor.dtype);
   const first = rowStart * rowElements;
   const elements = count * rowElements;
   if (first % block.elements !== 0 || elements % block.elements !== 0) {
-    throw new LongviewError('usage', `Rows of ${name} can only be read in whole ${tensor.dtype} blocks.`);
+    throw new LongviewError('usage', `Rows of ${quoted(name)} can only be read in whole ${tensor.dtype} blocks.`);
   }
   return {
     offset: tensor.offset + (first / block.elements) * block.bytes,
