@@ -238,7 +238,7 @@ suite('checkpoint of the authors’ backbone', () => {
         'fixed',
       ),
     );
-    assert.match(other.message, /tensor transformer\.h\.[02]\.attn\.\S+ has no place/);
+    assert.match(other.message, /tensor "transformer\.h\.[02]\.attn\.\S+" has no place/);
   });
 
   test('a switched-on part must be there', async () => {
