@@ -2,7 +2,7 @@
 // process (ES modules; the server starts the file `engine-main.js` beside it), the panel's pages. Native packages stay outside and come along
 // in node_modules.
 import { build } from 'esbuild';
-import { rmSync, statSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './set-up.mjs';
 import { buildWebviews, webviewFiles } from './webview-bundle.mjs';
@@ -20,30 +20,37 @@ const common = {
   sourcesContent: false,
   legalComments: 'linked',
   logLevel: 'warning',
+  metafile: true,
 };
+/** What each build took in: for the notices of the package. */
+const builds = [];
 
-await build({
-  ...common,
-  entryPoints: { extension: 'src/extension/extension.ts' },
-  outdir: dist,
-  outExtension: { '.js': '.cjs' },
-  format: 'cjs',
-  external: ['vscode'],
-});
-await build({
-  ...common,
-  entryPoints: { server: 'src/server/main.ts', 'engine-main': 'src/engine/process/engine-main.ts' },
-  outdir: dist,
-  format: 'esm',
-  // The chunks lie beside the entries: the engine's file is found by its name beside the code that starts it.
-  splitting: true,
-  chunkNames: 'chunk-[hash]',
-  external: ['onnxruntime-node', 'lmdb'],
-  // CommonJS packages inside an ES module ask for these.
-  banner: {
-    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
-  },
-});
+builds.push(
+  await build({
+    ...common,
+    entryPoints: { extension: 'src/extension/extension.ts' },
+    outdir: dist,
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+    external: ['vscode'],
+  }),
+);
+builds.push(
+  await build({
+    ...common,
+    entryPoints: { server: 'src/server/main.ts', 'engine-main': 'src/engine/process/engine-main.ts' },
+    outdir: dist,
+    format: 'esm',
+    // The chunks lie beside the entries: the engine's file is found by its name beside the code that starts it.
+    splitting: true,
+    chunkNames: 'chunk-[hash]',
+    external: ['onnxruntime-node', 'lmdb'],
+    // CommonJS packages inside an ES module ask for these.
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+    },
+  }),
+);
 
 await buildWebviews(join(dist, 'webview'));
 
@@ -55,3 +62,5 @@ for (const file of [
 ]) {
   process.stderr.write(`dist/${file} ${Math.round(statSync(join(dist, file)).size / 1000)} KB\n`);
 }
+const inputs = [...new Set(builds.flatMap(({ metafile }) => Object.keys(metafile.inputs)))].sort();
+writeFileSync(join(dist, 'meta.json'), JSON.stringify({ inputs }));

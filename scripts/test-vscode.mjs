@@ -1,4 +1,5 @@
 // `npm run test:vscode`: the extension's suite inside a real VS Code (scripts/vscode-test), over a small workspace made here.
+// LONGVIEW_VSIX names a package to be installed and tested instead of this clone.
 import { build } from 'esbuild';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,6 +41,7 @@ await main(async () => {
       vscode,
       '--timeout',
       '540',
+      ...(process.env.LONGVIEW_VSIX ? ['--vsix', process.env.LONGVIEW_VSIX] : []),
       ...(process.env.LONGVIEW_SCREENSHOT ? ['--screenshot', process.env.LONGVIEW_SCREENSHOT] : []),
     ];
     const { code } = await node([join('scripts', 'vscode-test', 'run-tests.mjs'), ...args]);

@@ -2,11 +2,12 @@
 // Runs an extension's tests in the VS Code that setup.sh installed, prints their log, exits with their code.
 //
 //   node run-tests.mjs --extension DIR [--tests FILE] [--workspace DIR] [--vscode DIR] [--timeout SECONDS]
-//                      [--setting KEY=JSON]... [--screenshot FILE] [--server-log FILE] [--verbose]
+//                      [--setting KEY=JSON]... [--screenshot FILE] [--server-log FILE] [--verbose] [--vsix FILE]
 //
+// --vsix installs a package first, as a user would, and tests that one; DIR is then only where the tests lie.
 // --tests is the module that exports run(), as for @vscode/test-electron (default: DIR/out/test/index).
 // Exit code: the suite's; 2 when VS Code did not start or the suite did not end in time.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
@@ -26,6 +27,7 @@ const { values: options } = parseArgs({
     screenshot: { type: 'string' },
     'server-log': { type: 'string' },
     verbose: { type: 'boolean', default: false },
+    vsix: { type: 'string' },
   },
 });
 
@@ -94,6 +96,29 @@ function freePort() {
   });
 }
 
+// Installs the package into the scratch VS Code, and gives a folder with an empty extension: VS Code runs tests only beside
+// an extension under development.
+function installPackage(scratch) {
+  const extensions = join(scratch, 'extensions');
+  const args = [
+    '--install-extension',
+    resolve(options.vsix),
+    '--extensions-dir',
+    extensions,
+    '--server-data-dir',
+    scratch,
+  ];
+  const { status, stdout, stderr } = spawnSync(nodePath, [serverPath, ...args, '--accept-server-license-terms'], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`the package could not be installed:\n${stdout}${stderr}`);
+  const empty = join(scratch, 'empty-extension');
+  mkdirSync(empty);
+  const manifest = { name: 'empty', publisher: 'test', version: '0.0.1', engines: { vscode: '*' } };
+  writeFileSync(join(empty, 'package.json'), JSON.stringify(manifest));
+  return empty;
+}
+
 // Starts VS Code's server, without code-server's wrapper around it; returns its authority, "127.0.0.1:PORT".
 async function startServer(scratch) {
   const authority = `127.0.0.1:${await freePort()}`;
@@ -108,6 +133,8 @@ async function startServer(scratch) {
     '--accept-server-license-terms',
     '--server-data-dir',
     scratch,
+    '--extensions-dir',
+    join(scratch, 'extensions'),
     '--telemetry-level',
     'off',
     '--disable-workspace-trust',
@@ -164,7 +191,7 @@ async function openPage() {
 // A built VS Code no longer takes extensionDevelopmentPath and extensionTestsPath from the payload in the page's URL
 // (1.100 did). They go into the configuration that the page carries, once it is parsed and before the workbench's
 // script reads it.
-async function putTestsIntoPage(page, authority) {
+async function putTestsIntoPage(page, authority, developed) {
   const remote = path => ({ scheme: 'vscode-remote', authority, path });
   await page.addInitScript(
     tests => {
@@ -177,11 +204,11 @@ async function putTestsIntoPage(page, authority) {
       };
       document.addEventListener('readystatechange', addTests, { once: true });
     },
-    { extensions: [remote(extensionDir)], extensionTestsPath: remote(testsPath) },
+    { extensions: [remote(developed)], extensionTestsPath: remote(testsPath) },
   );
 }
 
-async function runSuite(page, authority, workspaceDir) {
+async function runSuite(page, authority, workspaceDir, developed) {
   let finish;
   const finished = new Promise(done => (finish = done));
   // VS Code calls these two in a test run.
@@ -191,7 +218,7 @@ async function runSuite(page, authority, workspaceDir) {
     if (options.verbose || !noise.test(text)) (type === 'error' ? process.stderr : process.stdout).write(`${text}\n`);
   });
   page.once('crash', () => finish(new Error('the page crashed')));
-  await putTestsIntoPage(page, authority);
+  await putTestsIntoPage(page, authority, developed);
   const query = new URLSearchParams({ folder: workspaceDir, payload: '[["skipWelcome","true"]]' });
   await page.goto(`http://${authority}/?${query}`);
   const code = await Promise.race([
@@ -211,8 +238,9 @@ try {
   const scratch = makeScratch();
   const workspaceDir = options.workspace ? resolve(options.workspace) : join(scratch, 'workspace');
   mkdirSync(workspaceDir, { recursive: true });
+  const developed = options.vsix ? installPackage(scratch) : extensionDir;
   const authority = await startServer(scratch);
-  const code = await runSuite(await openPage(), authority, workspaceDir);
+  const code = await runSuite(await openPage(), authority, workspaceDir, developed);
   console.log(`run-tests: the suite ended with code ${code}`);
   await end(code);
 } catch (error) {

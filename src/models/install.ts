@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LongviewError, silentLog, throwIfCancelled } from '../base/index.js';
+import { LongviewError, codeOf, silentLog, throwIfCancelled } from '../base/index.js';
 import type { Log, ProgressListener } from '../base/index.js';
 import { convertModel } from '../convert/index.js';
 import type { ConvertOptions, GraphRunner, ModelEntry } from '../convert/index.js';
@@ -245,7 +245,8 @@ export interface ModelOffer {
 /** What `installModel` would do for this name. Never touches the network. Throws `not-found` for an unknown name. */
 export async function modelOffer(data: string, name?: string): Promise<ModelOffer> {
   const installed = await findModel(data, name).catch((error: unknown) => {
-    if (error instanceof LongviewError && error.code === 'not-found') return undefined;
+    // One that is damaged, or of an earlier format, is as good as none: it can be had again.
+    if (codeOf(error) === 'not-found' || codeOf(error) === 'bad-format') return undefined;
     throw error;
   });
   const catalogue = await readCatalogue();
