@@ -2,7 +2,7 @@
  * The authors' golden models as checkpoint folders, converted and loaded. Never keeps a folder after the suite.
  * Cases of `extra` come without weights: theirs are those of `fixed`, with the tensors left out that a switch removes.
  */
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Quantisation } from '../../src/engine/graph-contract.js';
@@ -12,6 +12,7 @@ import { BYTE_TO_CHARACTER } from '../../src/engine/tokenizer-bytes.js';
 import { convertModel } from '../../src/convert/index.js';
 import type { ModelEntry } from '../../src/convert/index.js';
 import { goldenPath } from '../oracle/golden.js';
+import type { BackboneConfig } from '../reference/backbone-config.js';
 import { readSafetensors, writeSafetensors } from '../reference/safetensors.js';
 
 export const START = 126;
@@ -67,6 +68,19 @@ export class BackboneFolder {
     const key = `${name} ${quantisation}`;
     const model = this.models.get(key) ?? this.convert(this.checkpoint(name), quantisation);
     this.models.set(key, model);
+    return model;
+  }
+
+  /** The weights of a golden case under other keys of its config, without the tensors that these leave no place for. */
+  async variant(name: string, base: string, changes: Partial<BackboneConfig>, removed?: RegExp): Promise<Model> {
+    const source = join(this.path, name);
+    mkdirSync(source, { recursive: true });
+    const config = { ...(JSON.parse(readFileSync(goldenPath(`${base}/config.json`), 'utf8')) as object), ...changes };
+    writeFileSync(join(source, 'config.json'), JSON.stringify(config));
+    const all = readSafetensors(goldenPath(`${base}/weights.safetensors`));
+    writeSafetensors(join(source, 'model.safetensors'), new Map([...all].filter(([tensor]) => !removed?.test(tensor))));
+    const model = await this.convert(source, 'f32');
+    this.models.set(name, Promise.resolve(model));
     return model;
   }
 
