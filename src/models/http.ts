@@ -98,7 +98,18 @@ async function ask(address: URL, headers: Record<string, string>, options: HttpO
   if (proxy === undefined) return answerOf(https.get(address, settings), options);
   const tunnel = await tunnelThrough(new URL(proxy), address, options);
   const secure = tls.connect({ socket: tunnel, servername: address.hostname });
-  return answerOf(https.get(address, { ...settings, createConnection: () => secure }), options);
+  // Otherwise the tunnel stays open for as long as the proxy likes, and keeps the process alive.
+  const hangUp = (): void => {
+    secure.destroy();
+    tunnel.destroy();
+  };
+  try {
+    const body = await answerOf(https.get(address, { ...settings, createConnection: () => secure }), options);
+    return body.once('close', hangUp);
+  } catch (error) {
+    hangUp();
+    throw error;
+  }
 }
 
 /** Resolves when the answer's head is there. */
