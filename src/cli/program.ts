@@ -136,7 +136,7 @@ function addModelCommands(program: Command, call: Call): void {
     });
   model
     .command('verify')
-    .description('check the files of an installed model')
+    .description('check the files of an installed model, and what it computes')
     .argument('<name>', 'a name of `model list`')
     .option('--json', 'one JSON object on stdout')
     .action(async (name: string, _flags, command: Command) => {

@@ -8,7 +8,7 @@ export interface ModelFacts {
   readonly quantisation: string;
   readonly family?: string;
   readonly layers?: number;
-  /** Of one slot of a state as it is stored, all layers and key heads (engine: int8 keys and values, 20 bytes of figures). */
+  /** Of one slot of a state as it is stored, all KVM layers and key heads (engine: int8 keys and values, 20 bytes of figures). */
   readonly bytesPerSlot?: number;
   /** Heads fitted for recall; 0 where the model was not calibrated. */
   readonly recallHeads: number;
@@ -25,7 +25,8 @@ export function factsOf(manifest: ModelManifest): ModelFacts {
     ...(architecture && {
       family: architecture.family,
       layers: architecture.layers,
-      bytesPerSlot: architecture.layers * architecture.keyHeads * (2 * architecture.headSize + 20),
+      bytesPerSlot:
+        (architecture.kvmLayers ?? architecture.layers) * architecture.keyHeads * (2 * architecture.headSize + 20),
     }),
     recallHeads: recall?.heads.length ?? 0,
     ...(verification && { check: { difference: verification.difference, tolerance: verification.tolerance } }),

@@ -13,4 +13,6 @@ export type { HubId } from './hub-id.js';
 export { factsOf } from './facts.js';
 export type { ModelFacts } from './facts.js';
 export { bytesOf, verifyFiles } from './manifest.js';
+export { verifyModel } from './verify.js';
+export type { VerifiedModel } from './verify.js';
 export type { ModelManifest } from './manifest.js';

@@ -21,7 +21,13 @@ const manifestFile = z.looseObject({
   fingerprint: z.string().min(1),
   quantisation: z.string(),
   architecture: z
-    .looseObject({ family: z.string(), layers: z.number(), keyHeads: z.number(), headSize: z.number() })
+    .looseObject({
+      family: z.string(),
+      layers: z.number(),
+      kvmLayers: z.number().optional(),
+      keyHeads: z.number(),
+      headSize: z.number(),
+    })
     .optional(),
   recall: z.looseObject({ heads: z.array(z.unknown()) }).optional(),
   verification: z.looseObject({ difference: z.number(), tolerance: z.number() }).optional(),

@@ -26,7 +26,7 @@ const BESIDE = [
   'chat_template.jinja',
 ];
 /** A tokenizer's older form, of use where there is no tokenizer.json. */
-const OLD_TOKENIZER = ['vocab.json', 'merges.txt'];
+const OLD_TOKENIZER = ['vocab.json', 'merges.txt', 'added_tokens.json'];
 const WEIGHTS = 'model.safetensors';
 const INDEX = 'model.safetensors.index.json';
 const SHARD = /^model-(\d{5})-of-(\d{5})\.safetensors$/;

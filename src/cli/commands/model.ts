@@ -9,7 +9,7 @@ import {
   parseHubId,
   readCatalogue,
   removeModel,
-  verifyFiles,
+  verifyModel,
   type InstalledModel,
 } from '../../models/index.js';
 import { dataOf, type Call, type GlobalFlags } from '../house.js';
@@ -46,9 +46,10 @@ export async function runModelRemove({ surface }: Call, name: string, flags: Glo
 /** Throws what is wrong with it, so that a damaged model ends the command with exit code 1 and the reason. */
 export async function runModelVerify(call: Call, name: string, flags: GlobalFlags): Promise<void> {
   const { surface, signal } = call;
-  const { folder, manifest } = await findModel(dataOf(flags), name);
-  await verifyFiles(folder, manifest, { signal, onProgress: surface.progress });
-  const { check } = factsOf(manifest);
+  const model = await findModel(dataOf(flags), name);
+  const { manifest } = model;
+  const { runGraphs } = await import('../../engine/index.js');
+  const check = await verifyModel(model, runGraphs, { signal, onProgress: surface.progress });
   if (flags.json) {
     surface.json({ name: manifest.name, ok: true, files: manifest.files.length, bytes: bytesOf(manifest), check });
     return;
@@ -56,7 +57,7 @@ export async function runModelVerify(call: Call, name: string, flags: GlobalFlag
   surface.out(
     `${manifest.name}: ${plural(manifest.files.length, 'file')}, ${size(bytesOf(manifest))}, sizes and SHA-256 as installed.\n`,
   );
-  if (check) surface.out(`When it was converted: ${checkLine(check)}.\n`);
+  surface.out(`It computes what it did when it was converted: ${checkLine(check)}.\n`);
 }
 
 /** `difference from the checkpoint 0.08, allowed 0.3`. */
