@@ -43,7 +43,7 @@ module.exports = {
     inner('convert', [door('base'), 'engine/graph-contract\\.ts']),
     inner('models', [door('base'), door('convert')]),
     inner('server', ['base', 'protocol', 'engine', 'memory', 'assist', 'models'].map(door)),
-    inner('cli', ['base', 'engine', 'memory', 'assist', 'convert', 'models'].map(door)),
+    inner('cli', ['base', 'engine', 'memory', 'assist', 'convert', 'models', 'server'].map(door)),
     inner('extension', [door('base'), door('protocol')]),
     inner('webview', ['protocol/panel\\.ts']),
     only('one-importer-of-onnxruntime', 'onnxruntime-node', '^src/engine/ort\\.ts$'),

@@ -1,6 +1,6 @@
-// `npm run bundle`: what the VSIX carries in dist/: the extension (CommonJS, as editors load it), the server and the engine
-// process (ES modules; the server starts the file `engine-main.js` beside it), the panel's pages. Native packages stay outside and come along
-// in node_modules.
+// `npm run bundle`: what the VSIX carries in dist/: the extension (CommonJS, as editors load it), the server, the command
+// line and the engine process (ES modules; the first two start the file `engine-main.js` beside them), the panel's pages.
+// Native packages stay outside and come along in node_modules.
 import { build } from 'esbuild';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,11 @@ builds.push(
 builds.push(
   await build({
     ...common,
-    entryPoints: { server: 'src/server/main.ts', 'engine-main': 'src/engine/process/engine-main.ts' },
+    entryPoints: {
+      server: 'src/server/main.ts',
+      cli: 'src/cli/main.ts',
+      'engine-main': 'src/engine/process/engine-main.ts',
+    },
     outdir: dist,
     format: 'esm',
     // The chunks lie beside the entries: the engine's file is found by its name beside the code that starts it.
@@ -57,6 +61,7 @@ await buildWebviews(join(dist, 'webview'));
 for (const file of [
   'extension.cjs',
   'server.js',
+  'cli.js',
   'engine-main.js',
   ...webviewFiles.map(name => join('webview', name)),
 ]) {

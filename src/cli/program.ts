@@ -97,6 +97,14 @@ export function buildProgram(call: Call): Command {
       const { runForget } = await import('./commands/forget.js');
       await runForget(call, dir, path, command.optsWithGlobals<ForgetFlags>());
     });
+  program
+    .command('mcp')
+    .description('serve the memory to other agents (Model Context Protocol over stdin and stdout)')
+    .argument('[dir...]', 'the folders that may be asked about (default: the roots of the client)')
+    .action(async (dirs: string[], _flags, command: Command) => {
+      const { runMcp } = await import('./commands/mcp.js');
+      await runMcp(call, dirs, command.optsWithGlobals<GlobalFlags>());
+    });
   addModelCommands(program, call);
   return program;
 }

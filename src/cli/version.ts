@@ -1,7 +1,9 @@
 /** The version of the package, from its manifest. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 export function version(): string {
-  const manifest = new URL('../../../package.json', import.meta.url);
+  // Bundled and compiled code lie differently deep.
+  const places = ['../package.json', '../../../package.json'].map(path => new URL(path, import.meta.url));
+  const manifest = places.find(existsSync) ?? places[0]!;
   return (JSON.parse(readFileSync(manifest, 'utf8')) as { version: string }).version;
 }

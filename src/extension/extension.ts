@@ -6,10 +6,14 @@
 import * as vscode from 'vscode';
 import { AnswerDocuments } from './answer-documents.js';
 import { activateAsk } from './ask.js';
+import { activateChatParticipant } from './chat-participant.js';
 import { activateDiagnostics } from './diagnostics.js';
 import { activateForget } from './forget.js';
 import { command, section, setting } from './ids.js';
+import { activateLanguageModelTools } from './language-model-tools.js';
+import { activateLanguageModel } from './language-model.js';
 import { activateLanguageStatus } from './language-status.js';
+import { activateMcpProvider } from './mcp-provider.js';
 import { Models, activateModels } from './models.js';
 import { Reading } from './reading.js';
 import { DefinitionRequests } from './definition-requests.js';
@@ -17,9 +21,9 @@ import { activateHover } from './hover.js';
 import { activateInlayHints } from './inlay-hints.js';
 import { activateRecallAtCursor } from './recall-at-cursor.js';
 import { ServerClient } from './server-client.js';
+import { serverOptions } from './server-options.js';
 import type { Services } from './services.js';
 import { activateStatusBar } from './status-bar.js';
-import type { ServerOptions } from '../protocol/index.js';
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('Longview', { log: true });
@@ -43,6 +47,10 @@ export function activate(context: vscode.ExtensionContext): void {
     activateHover(services, definitions),
     activateInlayHints(services, definitions),
     activateRecallAtCursor(services, definitions),
+    activateLanguageModel(services),
+    activateChatParticipant(services),
+    activateLanguageModelTools(services),
+    activateMcpProvider(services),
     vscode.commands.registerCommand(command.showLog, () => log.show()),
     vscode.workspace.onDidChangeConfiguration(change => {
       if (serverSettings.some(name => change.affectsConfiguration(`${section}.${name}`))) void restart(services);
@@ -59,15 +67,4 @@ async function restart({ client, reading }: Services): Promise<void> {
   await reading.pause();
   await client.stop();
   if (goesOn) await reading.start();
-}
-
-function serverOptions(): ServerOptions {
-  const settings = vscode.workspace.getConfiguration(section);
-  const text = (name: string): string | undefined => settings.get<string>(name)?.trim() || undefined;
-  return {
-    data: text(setting.dataFolder),
-    model: text(setting.modelName),
-    threads: settings.get<number>(setting.threads) || undefined,
-    provider: text(setting.provider),
-  };
 }

@@ -34,3 +34,19 @@ export const section = 'longview';
 
 /** URI scheme of the read-only documents that hold an answer. */
 export const answerScheme = 'longview-answer';
+
+/** Id of the chat participant `@longview`. */
+export const chatParticipant = 'longview.chat';
+
+/** Language model tools, named alike on the MCP server. */
+export const tool = {
+  recall: 'longview_recall',
+  ask: 'longview_ask',
+  summarize: 'longview_summarize',
+} as const;
+
+/** Vendor of the language model. */
+export const modelVendor = 'longview';
+
+/** Id of the provider of MCP server definitions. */
+export const mcpProvider = 'longview.mcp';

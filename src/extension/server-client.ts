@@ -19,7 +19,9 @@ import {
   type ProgressEvent,
   type RecalledEvent,
   type ReplyOf,
+  type SentenceEvent,
   type ServerOptions,
+  type SummarySentence,
   type TextEvent,
 } from '../protocol/index.js';
 
@@ -33,6 +35,7 @@ export interface WorkListener {
   readonly onProgress?: (progress: ProgressEvent) => void;
   readonly onRecalled?: (recalled: RecalledEvent['recalled']) => void;
   readonly onText?: (text: string) => void;
+  readonly onSentence?: (sentence: SummarySentence) => void;
 }
 
 /** The process went away while a request waited; the next request starts another one. */
@@ -61,6 +64,11 @@ export class ServerClient implements Disposable {
     private readonly options: () => ServerOptions,
     private readonly log: LogOutputChannel,
   ) {}
+
+  /** Whether a server was started and has not ended. */
+  get isRunning(): boolean {
+    return this.running !== undefined;
+  }
 
   /** Sends a request; `params` get an id, under which `listener` hears of the work. */
   async request<M extends Method>(
@@ -169,6 +177,9 @@ export class ServerClient implements Disposable {
       this.listeners.get(it.id)?.onRecalled?.(it.recalled),
     );
     connection.onNotification(event.text, (it: TextEvent) => this.listeners.get(it.id)?.onText?.(it.text));
+    connection.onNotification(event.sentence, (it: SentenceEvent) =>
+      this.listeners.get(it.id)?.onSentence?.(it.sentence),
+    );
     connection.onNotification(event.log, (it: LogEvent) => this.show(it));
     // A write to a process that has just ended; its end is dealt with where it is noticed.
     connection.onError(() => undefined);

@@ -4,6 +4,7 @@ import type { AnswerDocuments } from './answer-documents.js';
 import type { Models } from './models.js';
 import type { Reading } from './reading.js';
 import type { ServerClient } from './server-client.js';
+import { requireTrust } from './trust.js';
 
 export interface Services {
   readonly context: vscode.ExtensionContext;
@@ -37,9 +38,7 @@ export function userCommand(
 
 /** The active editor's folder, the only one, or the one the user picks; says so where there is none on a disk. Throws in Restricted Mode. */
 export async function chooseFolder(): Promise<vscode.WorkspaceFolder | undefined> {
-  if (!vscode.workspace.isTrusted) {
-    throw new Error(vscode.l10n.t('Trust this folder first: Longview reads nothing in Restricted Mode.'));
-  }
+  requireTrust();
   const folders = (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
   if (folders.length === 0) {
     void vscode.window.showErrorMessage(vscode.l10n.t('Longview reads folders on disk. Open one first.'));

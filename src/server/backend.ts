@@ -19,6 +19,9 @@ import type {
   RecalledPlace,
   Selection,
   StatusReply,
+  SummarizeParams,
+  SummaryReply,
+  SummarySentence,
 } from '../protocol/index.js';
 
 export interface Work {
@@ -65,6 +68,14 @@ export interface ChatBackend {
     work: Work & { readonly onText: (text: string) => void },
   ): Promise<GenerateReply>;
   countTokens(text: string): Promise<number>;
+}
+
+export interface Summarizer {
+  summarize(
+    root: string,
+    request: Pick<SummarizeParams, 'target' | 'maxSentences'>,
+    work: Work & { readonly onSentence: (sentence: SummarySentence) => void },
+  ): Promise<SummaryReply>;
 }
 
 export interface ModelBackend {

@@ -50,6 +50,7 @@ suite('command line', function () {
       'read',
       'status',
       'forget',
+      'mcp',
       'model',
       'model add',
       'model convert',

@@ -1,0 +1,86 @@
+/** What the MCP tools take and give, as zod shapes: the contract with agents. Fields may be added, never renamed. */
+import { z } from 'zod';
+
+const line = z.number().int().positive();
+const count = z.number().int().nonnegative();
+const place = z.object({ path: z.string(), startLine: line, endLine: line });
+const recalled = place.extend({ score: z.number() });
+
+export const coverage = z
+  .object({ total: count, read: count, stale: count, waiting: count, coarse: count, skipped: count })
+  .describe('Files of the folder, by what is known of them.');
+
+const folder = z
+  .string()
+  .optional()
+  .describe('Absolute path or name of the folder; needed only where this server has several.');
+const readSeconds = z
+  .number()
+  .min(0)
+  .max(3600)
+  .default(30)
+  .describe(
+    'Time to read new and changed files first. What was read is kept, so a later call goes on. 0: answer from what is read.',
+  );
+const question = z.string().min(1).max(4000);
+
+export const recallShape = {
+  input: {
+    question: question.describe('What to look for, in plain words or with names of the code.'),
+    limit: z.number().int().min(1).max(50).default(8).describe('Places wanted.'),
+    folder,
+  },
+  output: { folder: z.string(), places: z.array(recalled.extend({ text: z.string() })), coverage },
+};
+
+export const askShape = {
+  input: {
+    question: question.describe('A question about the files of the folder.'),
+    maxTokens: z.number().int().min(1).max(2000).optional().describe('Longest answer.'),
+    readSeconds,
+    folder,
+  },
+  output: {
+    folder: z.string(),
+    answer: z.string(),
+    recalled: z.array(recalled),
+    citations: z.array(place.extend({ ok: z.boolean(), why: z.string().optional() })),
+    coverage,
+    model: z.string(),
+  },
+};
+
+export const summarizeShape = {
+  input: {
+    path: z
+      .string()
+      .optional()
+      .describe('File or folder, relative to the folder or absolute. Left out: the whole folder.'),
+    since: z.string().optional().describe('A commit: summarize what changed since it, instead of a path.'),
+    maxSentences: z.number().int().min(1).max(40).optional(),
+    readSeconds,
+    folder,
+  },
+  output: {
+    folder: z.string(),
+    summary: z.array(z.object({ text: z.string(), places: z.array(place) })),
+    coverage,
+    model: z.string(),
+  },
+};
+
+export const statusShape = {
+  input: { folder },
+  output: {
+    folders: z.array(
+      z.object({
+        folder: z.string(),
+        coverage,
+        tokens: count,
+        state: z.object({ slots: count, bytes: count }),
+        recall: z.object({ slots: count, bytes: count }),
+        store: z.object({ path: z.string(), bytes: count }),
+      }),
+    ),
+  },
+};
