@@ -15,12 +15,18 @@ interface ChatResult {
 export function defineChatSuite(): void {
   suite('Longview in chat', () => {
     const never = new vscode.CancellationTokenSource().token;
+    /** In Ask mode: in Agent mode the editor wants a model that calls tools before it passes on a message, to whomever. */
+    const open = async (query: string): Promise<ChatResult> => {
+      const options = { query, mode: 'ask', blockOnResponse: true };
+      const result = await vscode.commands.executeCommand<ChatResult | undefined>(
+        'workbench.action.chat.open',
+        options,
+      );
+      assert.ok(result, 'the chat view answers');
+      return result;
+    };
     const send = async (query: string): Promise<ChatResult> => {
-      const sent = await vscode.commands.executeCommand<ChatResult | undefined>('workbench.action.chat.open', {
-        query,
-        blockOnResponse: true,
-      });
-      assert.ok(sent, 'the chat view answers');
+      const sent = await open(query);
       assert.equal(sent.errorDetails, undefined, sent.errorDetails?.message);
       return sent;
     };
@@ -28,6 +34,13 @@ export function defineChatSuite(): void {
       const result = await vscode.lm.invokeTool(name, { input, toolInvocationToken: undefined }, never);
       return result.content.map(part => (part instanceof vscode.LanguageModelTextPart ? part.value : '')).join('');
     };
+
+    suiteSetup(async () => {
+      // As with a user: the extension has started and the view is there before the first message.
+      await vscode.extensions.getExtension('longview.longview')!.activate();
+      assert.equal((await vscode.lm.selectChatModels({ vendor: 'longview' })).length, 1);
+      await vscode.commands.executeCommand('workbench.action.chat.open', { mode: 'ask' });
+    });
 
     test('@longview answers, with places that exist', async () => {
       const { metadata } = await send(`@longview ${question}`);
@@ -44,11 +57,8 @@ export function defineChatSuite(): void {
     });
 
     test('@longview without words says what to do', async () => {
-      const result = await vscode.commands.executeCommand<ChatResult | undefined>('workbench.action.chat.open', {
-        query: '@longview /recall ',
-        blockOnResponse: true,
-      });
-      assert.match(result?.errorDetails?.message ?? '', /Write what you want to know/);
+      const { errorDetails } = await open('@longview /recall ');
+      assert.match(errorDetails?.message ?? '', /Write what you want to know/);
     });
 
     test('tools for agents: listed with their schemas', () => {
@@ -119,7 +129,7 @@ export function defineChatSuite(): void {
       }
       const tool = vscode.lm.tools.find(isOurs);
       assert.ok(tool, vscode.lm.tools.map(it => it.name).join(' '));
-      assert.match(await invoke(tool.name, { question, limit: 3 }), /lib\/\w+\.js:\d+/);
+      assert.ok((await invoke(tool.name, { question, limit: 3 })).includes(answeringFile));
     });
   });
 }
