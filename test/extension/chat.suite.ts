@@ -109,7 +109,10 @@ export function defineChatSuite(): void {
       let pieces = 0;
       const stopped = await model.sendRequest(messages, { modelOptions: { maxTokens: 1000 } }, stopping.token);
       try {
-        for await (const _ of stopped.text) if (++pieces === 2) stopping.cancel();
+        for await (const piece of stopped.text) {
+          assert.equal(typeof piece, 'string');
+          if (++pieces === 2) stopping.cancel();
+        }
       } catch (error) {
         assert.ok(error instanceof vscode.CancellationError || /cancel/i.test(String(error)), String(error));
       }
