@@ -58,6 +58,12 @@ await main(async () => {
   note(`${Object.keys(english).length} texts of the manifest, ${Object.keys(bundle).length} of the extension`);
 });
 
+/** Names by which chat and agents call something, and what only models read: the same in every language. */
+function isForModels([point, ...path]) {
+  if (point !== 'chatParticipants' && point !== 'languageModelTools') return false;
+  return path.at(-1) === 'name' || path.includes('inputSchema');
+}
+
 /** The manifest's own texts replaced by keys; a text that is a key already stays. */
 function withKeys(given) {
   const texts = new Map();
@@ -68,7 +74,7 @@ function withKeys(given) {
       Object.entries(value).map(([key, inner]) => {
         const here = [...path, key];
         if (key === 'enumDescriptions') return [key, inner.map((text, at) => keyFor(text, [...here, String(at)]))];
-        if (TRANSLATED.has(key) && typeof inner === 'string') return [key, keyFor(inner, here)];
+        if (TRANSLATED.has(key) && typeof inner === 'string' && !isForModels(here)) return [key, keyFor(inner, here)];
         return [key, visit(inner, here)];
       }),
     );
