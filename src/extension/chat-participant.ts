@@ -8,7 +8,7 @@ import { placeText } from './answer-text.js';
 import { answerParts, coverageText, fenced, plainMarkdown } from './chat-text.js';
 import { folderNamed } from './folder-choice.js';
 import { chatParticipant } from './ids.js';
-import { progressText } from './model-consent.js';
+import { ProgressLine } from './progress-line.js';
 import type { Services } from './services.js';
 import { targetOfLocation, targetOfPath, targetOfUri } from './summary-target.js';
 import { requireTrust } from './trust.js';
@@ -151,13 +151,16 @@ async function targetOfRequest(folder: vscode.WorkspaceFolder, request: vscode.C
 }
 
 function progressOf(stream: vscode.ChatResponseStream): (progress: ProgressEvent) => void {
+  const line = new ProgressLine(vscode.l10n.t);
   let task = '';
   let last = 0;
   return progress => {
+    // It reckons the time left from every report.
+    const shown = line.show(progress).progress;
     const now = Date.now();
     if (progress.task === task && now - last < progressEveryMs) return;
     task = progress.task;
     last = now;
-    stream.progress(progressText(progress));
+    stream.progress(shown);
   };
 }
