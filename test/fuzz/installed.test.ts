@@ -3,7 +3,7 @@
  * file of an installed model cut, changed or gone.
  */
 import assert from 'node:assert/strict';
-import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { LongviewError } from '../../src/base/index.js';
 import { openEngine } from '../../src/engine/index.js';
@@ -14,6 +14,7 @@ import { TinyFolder } from '../engine/tiny-engine.js';
 import { tinyTextModel } from '../engine/tiny-text-model.js';
 import { mutateBytes } from './byte-mutations.js';
 import { mutateJson } from './json-mutations.js';
+import { overwrite } from './overwrite.js';
 import { Random } from './random.js';
 import { safetensorsOf } from './tiny-checkpoint.js';
 import { Trials } from './trials.js';
@@ -30,7 +31,7 @@ suite('fuzz: installed model', function () {
     cpSync((await tinyTextModel(tiny)).path, folder, { recursive: true });
     manifest = JSON.parse(readFileSync(file('model.json'), 'utf8')) as Record<string, unknown>;
     recall = readFileSync(file('recall.safetensors'));
-    trials.start();
+    await trials.start();
   });
   suiteTeardown(async () => {
     trials.end();
@@ -46,9 +47,9 @@ suite('fuzz: installed model', function () {
   };
 
   test('model.json', async () => {
-    for (const [number, random] of trials.cases(2500)) {
+    for (const [number, random] of trials.cases(1000)) {
       const { bytes, did } = mutateJson(manifest, random);
-      writeFileSync(file('model.json'), bytes);
+      overwrite(file('model.json'), bytes);
       const input = { size: bytes.length + recall.length, names: /installed|recall|^Model / };
       await trials.judge(number, did, input, useHeads);
       // Asks for a mebibyte at a time of 14 files.
@@ -58,22 +59,22 @@ suite('fuzz: installed model', function () {
         if (number % 50 === 0) await verifyFiles(folder, read);
       });
     }
-    writeFileSync(file('model.json'), JSON.stringify(manifest));
+    overwrite(file('model.json'), JSON.stringify(manifest));
   });
 
   test('recall.safetensors', async () => {
     const start = 8 + Number(recall.readBigUInt64LE(0));
     const header = JSON.parse(recall.toString('utf8', 8, start)) as unknown;
-    for (const [number, random] of trials.cases(1500, 100_000)) {
+    for (const [number, random] of trials.cases(800, 100_000)) {
       const { bytes, did } = random.chance(0.6)
         ? mutateJson(header, random)
         : mutateBytes(recall, random, [], recall.length);
       const whole =
         did.includes(' of byte') || bytes.length >= start + 64 ? bytes : safetensorsOf(bytes, recall.subarray(start));
-      writeFileSync(file('recall.safetensors'), whole);
+      overwrite(file('recall.safetensors'), whole);
       await trials.judge(number, did, { size: whole.length + 65_536, names: /recall values/ }, useHeads);
     }
-    writeFileSync(file('recall.safetensors'), recall);
+    overwrite(file('recall.safetensors'), recall);
   });
 
   test('a file that is cut, longer, changed or gone is named, with what to do; nothing is loaded from it', async () => {
@@ -95,7 +96,7 @@ suite('fuzz: installed model', function () {
         ...(name === 'weights.bin' ? [] : [['one bit', flipped] satisfies [string, Buffer]]),
       ];
       for (const [damage, bytes] of damages) {
-        if (bytes) writeFileSync(file(name), bytes);
+        if (bytes) overwrite(file(name), bytes);
         else rmSync(file(name));
         await assert.rejects(openEngine(folder, { threads: 1 }), (error: unknown) => {
           assert(error instanceof LongviewError, `${name} ${damage}: ${String(error)}`);
@@ -103,7 +104,7 @@ suite('fuzz: installed model', function () {
           assert(error.message.includes(`(${name}: `) && error.message.includes('model remove'), error.message);
           return true;
         });
-        writeFileSync(file(name), good);
+        overwrite(file(name), good);
       }
     }
     await (await openEngine(folder, { threads: 1 })).dispose();

@@ -1,9 +1,10 @@
 /** A tiny Hugging Face folder to damage: one layer, 2 query heads, width 16, a byte-level tokenizer; and its parts. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tinyModel, writeTinyModel } from '../reference/tiny-model.js';
 import type { TinyModelOptions } from '../reference/tiny-model.js';
+import { overwrite } from './overwrite.js';
 
 export type Header = Record<string, { dtype: string; shape: number[]; data_offsets: [number, number] }>;
 
@@ -30,7 +31,7 @@ export class TinyCheckpoint {
   }
 
   write(name: string, content: Uint8Array | string): void {
-    writeFileSync(this.path(name), content);
+    overwrite(this.path(name), content);
   }
 
   dispose(): void {
