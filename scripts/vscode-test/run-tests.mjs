@@ -2,9 +2,10 @@
 // Runs an extension's tests in the VS Code that setup.sh installed, prints their log, exits with their code.
 //
 //   node run-tests.mjs --extension DIR [--tests FILE] [--workspace DIR] [--vscode DIR] [--timeout SECONDS]
-//                      [--setting KEY=JSON]... [--screenshot FILE] [--server-log FILE] [--verbose] [--vsix FILE]
+//                      [--setting KEY=JSON]... [--screenshot FILE] [--server-log FILE] [--verbose] [--vsix FILE] [--restricted]
 //
 // --vsix installs a package first, as a user would, and tests that one; DIR is then only where the tests lie.
+// --restricted opens the workspace without trust.
 // --tests is the module that exports run(), as for @vscode/test-electron (default: DIR/out/test/index).
 // Exit code: the suite's; 2 when VS Code did not start or the suite did not end in time.
 import { spawn, spawnSync } from 'node:child_process';
@@ -28,6 +29,7 @@ const { values: options } = parseArgs({
     'server-log': { type: 'string' },
     verbose: { type: 'boolean', default: false },
     vsix: { type: 'string' },
+    restricted: { type: 'boolean', default: false },
   },
 });
 
@@ -75,6 +77,7 @@ function makeScratch() {
     'extensions.ignoreRecommendations': true,
     'telemetry.telemetryLevel': 'off',
     'workbench.startupEditor': 'none',
+    'security.workspace.trust.startupPrompt': 'never',
   };
   for (const pair of options.setting) {
     const at = pair.indexOf('=');
@@ -137,7 +140,7 @@ async function startServer(scratch) {
     join(scratch, 'extensions'),
     '--telemetry-level',
     'off',
-    '--disable-workspace-trust',
+    ...(options.restricted ? [] : ['--disable-workspace-trust']),
   ];
   // Nothing of a VS Code in whose terminal this may run.
   const env = Object.fromEntries(

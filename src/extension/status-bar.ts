@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { command } from './ids.js';
 import { statusText } from './reading-text.js';
-import { userCommand, type Services } from './services.js';
+import { requireTrust, userCommand, type Services } from './services.js';
 
 export function activateStatusBar(services: Services): vscode.Disposable {
   const { reading } = services;
@@ -28,12 +28,11 @@ export function activateStatusBar(services: Services): vscode.Disposable {
 }
 
 async function readNow({ reading, models }: Services): Promise<void> {
+  requireTrust();
   if (!(await models.ensure())) return;
   const { kind } = reading.state;
   await reading.start();
   const after = reading.state;
-  if (after.kind === 'untrusted')
-    throw new Error(vscode.l10n.t('Trust this folder first: Longview reads nothing in Restricted Mode.'));
   if (after.kind === 'noFolder') throw new Error(vscode.l10n.t('Longview reads folders on disk. Open one first.'));
   if (after.kind === 'problem' && kind !== 'reading') throw new Error(after.message);
 }
