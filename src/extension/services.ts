@@ -36,12 +36,6 @@ export function userCommand(
   });
 }
 
-/** Throws in Restricted Mode. */
-export function requireTrust(): void {
-  if (vscode.workspace.isTrusted) return;
-  throw new Error(vscode.l10n.t('Trust this folder first: Longview reads nothing in Restricted Mode.'));
-}
-
 /** The active editor's folder, the only one, or the one the user picks; says so where there is none on a disk. Throws in Restricted Mode. */
 export async function chooseFolder(): Promise<vscode.WorkspaceFolder | undefined> {
   requireTrust();

@@ -2,7 +2,8 @@
 import * as vscode from 'vscode';
 import { command } from './ids.js';
 import { statusText } from './reading-text.js';
-import { requireTrust, userCommand, type Services } from './services.js';
+import { userCommand, type Services } from './services.js';
+import { requireTrust } from './trust.js';
 
 export function activateStatusBar(services: Services): vscode.Disposable {
   const { reading } = services;
