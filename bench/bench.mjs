@@ -1,4 +1,4 @@
-// `npm run bench -- loss|speed|convert-memory …`: the figures of docs/measurements.md, made by the engine itself.
+// `npm run bench -- loss|speed|quantisation|convert-memory …`: the figures of docs/measurements.md, made by the engine itself.
 // Never part of the tests: these need a quiet machine and patience. Loss and speed use the installed default model.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -7,6 +7,8 @@ import { ensureCommandLine, main, root } from '../scripts/set-up.mjs';
 const usage = `npm run bench -- loss FILE...    loss of the first 4,096 tokens after 2,048, each file, by schedule
 npm run bench -- speed FILE     tokens/s of reading and writing at 512, 2,048 and 8,192 tokens; beside llama.cpp where
                                 node-llama-cpp can be imported and LLAMA_GGUF names the same model's file
+npm run bench -- quantisation CHECKPOINT [FILE]
+                                bytes, memory and loss of f32, f16, q8 and q4; a .gguf file or a Hugging Face folder
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
                                 and the time until a cancelled conversion ends; needs Linux and 4 times the space`;
 
@@ -19,14 +21,20 @@ await main(async () => {
     await convertMemory(Number(gigabytes), quantisations.split(','));
     return;
   }
-  if (!['loss', 'speed'].includes(command) || files.length === 0) {
+  if (!['loss', 'speed', 'quantisation'].includes(command) || files.length === 0) {
     process.stderr.write(`${usage}\n`);
     process.exitCode = 2;
     return;
   }
   await ensureCommandLine();
   const from = process.env.INIT_CWD ?? process.cwd();
-  const texts = files.map(file => readFileSync(resolve(from, file), 'utf8'));
+  const paths = files.map(file => resolve(from, file));
+  if (command === 'quantisation') {
+    const { quantisation } = await import('./quantisation.mjs');
+    await quantisation(...paths);
+    return;
+  }
+  const texts = paths.map(path => readFileSync(path, 'utf8'));
   const { openEngine } = await import(join(root, 'out/src/engine/index.js'));
   const { dataFolder, findModel } = await import(join(root, 'out/src/models/index.js'));
   const model = await findModel(dataFolder());

@@ -12,7 +12,7 @@ import type { TrainedFold } from './graphs/fold-graph.js';
 import type { WeightPlace } from './graphs/graph-builder.js';
 import type { StoredLinear } from './graphs/linear.js';
 import type { StoredLowRank, StoredRwkv7 } from './graphs/rwkv7.js';
-import { LinearWriter, part } from './store-weights.js';
+import { LinearWriter, part, tableKind } from './store-weights.js';
 import { Steps, weightCount } from './steps.js';
 import type { StepOptions } from './steps.js';
 import type { WeightsFile } from './weights-file.js';
@@ -28,10 +28,10 @@ export async function storeBackbone(
   const writer = new LinearWriter(checkpoint, file, 1, count => steps.worked(count));
   const store = new BackboneStore(checkpoint, config, quantisation, writer);
   const { layers, width, heads, headSize, vocabulary, mixers } = config;
-  const tableKind = quantisation === 'f32' ? 'f32' : 'q8';
-  const embedding = await store.linear('embedding', 'transformer.wte.weight', vocabulary, width, tableKind);
+  const table = tableKind(quantisation);
+  const embedding = await store.linear('embedding', 'transformer.wte.weight', vocabulary, width, table);
   const embeddingNorm = await store.norm('transformer.ln_emb', width);
-  const head = await store.linear('head', 'lm_head.weight', vocabulary, width, tableKind);
+  const head = await store.linear('head', 'lm_head.weight', vocabulary, width, table);
   const firstValue = config.sharesFirstValue
     ? undefined
     : await store.linear('first_value', 'transformer.h.1.attn.c_v.weight', width, width);

@@ -2,9 +2,10 @@
  * Checkpoint → weights file: layers fused and put in the order that the forward graph wants, quantised row block by row
  * block. Rotary pairs become adjacent. Never holds more than one fused layer's scales and one block of rows.
  */
+import { LongviewError } from '../base/index.js';
 import type { Quantisation } from '../engine/graph-contract.js';
 import type { Checkpoint, DecoderConfig } from './checkpoint/index.js';
-import { rotaryFrequencies } from './checkpoint/index.js';
+import { floatsToHalves, rotaryFrequencies } from './checkpoint/index.js';
 import type { StoredLayer, StoredModel } from './graphs/forward-graph.js';
 import type { WeightPlace } from './graphs/graph-builder.js';
 import type { StoredLinear } from './graphs/linear.js';
@@ -38,11 +39,11 @@ export async function storeWeights(
   const steps = new Steps('Converting the model', weightCount(checkpoint), options);
   const writer = new LinearWriter(checkpoint, file, headSize, count => steps.worked(count));
   const rotary: RowOrder = checkpoint.rotaryPairs === 'half' ? 'make pairs adjacent' : 'as is';
-  const tableKind = quantisation === 'f32' ? 'f32' : 'q8';
-  const embedding = await writer.linear('embedding', width, tableKind, [part('model.embed_tokens.weight', vocabulary)]);
+  const table = tableKind(quantisation);
+  const embedding = await writer.linear('embedding', width, table, [part('model.embed_tokens.weight', vocabulary)]);
   const head = config.tiedHead
     ? embedding
-    : await writer.linear('head', width, tableKind, [part('lm_head.weight', vocabulary)]);
+    : await writer.linear('head', width, table, [part('lm_head.weight', vocabulary)]);
 
   const stored: StoredLayer[] = [];
   for (let i = 0; i < layers; i++) {
@@ -80,6 +81,11 @@ export async function storeWeights(
   return { architecture, normEpsilon: config.normEpsilon, embedding, layers: stored, finalNorm, head };
 }
 
+/** How embedding and head are stored: 4 bits are too few for them. */
+export function tableKind(quantisation: Quantisation): Exclude<Quantisation, 'q4'> {
+  return quantisation === 'q4' ? 'q8' : quantisation;
+}
+
 export function part(tensor: string, rows: number, order: RowOrder = 'as is'): Part {
   return { tensor, rows, order };
 }
@@ -105,6 +111,9 @@ export class LinearWriter {
   async linear(name: string, inputs: number, kind: Quantisation, parts: readonly Part[]): Promise<StoredLinear> {
     const outputs = parts.reduce((sum, { rows }) => sum + rows, 0);
     const shape = { name, inputs, outputs };
+    if (kind === 'f16') {
+      return { ...shape, kind, weight: await this.file.write([outputs, inputs], this.halfRows(parts, inputs)) };
+    }
     if (kind === 'f32' || inputs % BLOCK !== 0) {
       return { ...shape, kind: 'f32', weight: await this.file.write([outputs, inputs], this.floatRows(parts, inputs)) };
     }
@@ -133,6 +142,18 @@ export class LinearWriter {
         yield this.reorder(await this.checkpoint.readFloat32(tensor, start, count), inputs, order);
         this.onWritten(count * inputs);
       }
+    }
+  }
+
+  /** Throws `unsupported` where a weight is beyond float16. */
+  private async *halfRows(parts: readonly Part[], inputs: number): AsyncGenerator<Uint16Array> {
+    for await (const rows of this.floatRows(parts, inputs)) {
+      const halves = floatsToHalves(rows);
+      if (!halves) {
+        const tensors = parts.map(({ tensor }) => tensor).join(', ');
+        throw new LongviewError('unsupported', `${tensors} holds values beyond float16: choose f32, q8 or q4.`);
+      }
+      yield halves;
     }
   }
 

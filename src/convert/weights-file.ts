@@ -9,7 +9,8 @@ import type { ElementType, WeightPlace } from './graphs/graph-builder.js';
 /** Page size: onnxruntime maps external data from page boundaries. */
 const ALIGNMENT = 4096;
 
-export type WeightValues = Float32Array | Uint8Array;
+/** Uint16Array: the bits of float16. */
+export type WeightValues = Float32Array | Uint16Array | Uint8Array;
 
 export class WeightsFile {
   private position = 0;
@@ -31,7 +32,7 @@ export class WeightsFile {
     const offset = this.position;
     let type: ElementType = 'float32';
     for await (const part of parts) {
-      type = part instanceof Float32Array ? 'float32' : 'uint8';
+      type = elementType(part);
       await this.append(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
     }
     return { type, shape, offset, bytes: this.position - offset };
@@ -54,4 +55,9 @@ export class WeightsFile {
     while (written < bytes.length) written += (await this.file.write(bytes, written)).bytesWritten;
     this.position += bytes.length;
   }
+}
+
+function elementType(values: WeightValues): ElementType {
+  if (values instanceof Float32Array) return 'float32';
+  return values instanceof Uint16Array ? 'float16' : 'uint8';
 }

@@ -12,6 +12,7 @@ export const MANIFEST_FILE = 'model.json';
 export const MANIFEST_FORMAT = 2;
 
 export const FILES = {
+  /** Absent where the weights are float16: they become float32 in memory, once a graph, so `decode` does both. */
   prefill: 'prefill.onnx',
   decode: 'decode.onnx',
   weights: 'weights.bin',
@@ -160,7 +161,7 @@ export const SCORE = {
   mass: 'mass',
 } as const;
 
-export type Quantisation = 'f32' | 'q8' | 'q4';
+export type Quantisation = 'f32' | 'f16' | 'q8' | 'q4';
 
 export interface Architecture {
   readonly family: string;

@@ -13,7 +13,7 @@ const manifestShape = z.looseObject({
   // eslint-disable-next-line no-control-regex -- a name is shown
   name: z.string().regex(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]{1,200}$/),
   fingerprint: z.string().min(1),
-  quantisation: z.enum(['f32', 'q8', 'q4']),
+  quantisation: z.enum(['f32', 'f16', 'q8', 'q4']),
   architecture: z.looseObject({
     layers: count(1024),
     kvmLayers: count(1024),
@@ -39,7 +39,7 @@ const manifestShape = z.looseObject({
   verification: z.looseObject({
     prompt: z.array(z.number().int().min(0)).max(4096),
     tolerance: z.number(),
-    stride: count(4_194_304).optional(),
+    stride: count(4_194_304),
   }),
   recall: z
     .looseObject({

@@ -72,17 +72,29 @@ export class Model {
     const provider = await chooseProvider(options.provider, join(path, FILES.read));
     const settings = { threads: options.threads, provider: provider.name };
     const { only } = options;
-    const prefill = only === 'decode' ? {} : { prefill: await Graph.load(join(path, FILES.prefill), settings) };
-    const decode =
-      only === 'prefill' ? {} : { decode: await Graph.load(join(path, FILES.decode), { ...settings, spinning: true }) };
+    const load = (role: ForwardRole): Promise<Graph> =>
+      Graph.load(join(path, FILES[role]), role === 'decode' ? { ...settings, spinning: true } : settings);
+    let forward: { readonly [role in ForwardRole]?: Graph };
+    if (hasOneGraph(manifest)) {
+      const decode = await load('decode');
+      forward = { prefill: decode, decode };
+    } else {
+      const prefill = only === 'decode' ? {} : { prefill: await load('prefill') };
+      forward = { ...prefill, ...(only === 'prefill' ? {} : { decode: await load('decode') }) };
+    }
     return new Model(
       path,
       manifest,
-      { ...prefill, ...decode },
+      forward,
       await Graph.load(join(path, FILES.score), settings),
       await Folder.load(path, settings, manifest.kvm.trained),
       provider,
     );
+  }
+
+  /** Whether `prefill` is the decode graph too, and takes its inputs. */
+  get hasOneGraph(): boolean {
+    return hasOneGraph(this.manifest);
   }
 
   get prefill(): Graph {
@@ -113,7 +125,12 @@ export class Model {
   }
 
   async dispose(): Promise<void> {
-    for (const graph of [this.forward.prefill, this.forward.decode, this.score]) await graph?.release();
+    for (const graph of new Set([this.forward.prefill, this.forward.decode, this.score])) await graph?.release();
     await this.folder.release();
   }
+}
+
+/** Weights in float16 become float32 in memory, once for each graph. */
+function hasOneGraph({ quantisation }: Manifest): boolean {
+  return quantisation === 'f16';
 }

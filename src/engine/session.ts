@@ -123,7 +123,7 @@ export class KvmSession {
     if (leaving) await this.leave(leaving);
     const n = ids.length;
     if (n === 0 || n > this.window.room) throw new Error(`A pass takes 1 to ${this.window.room} tokens, not ${n}.`);
-    const single = n <= DECODE_TOKENS;
+    const single = n <= DECODE_TOKENS || this.model.hasOneGraph;
     const graph = single ? this.model.decode : this.model.prefill;
     const rotation = rotationOf(this.model.manifest.architecture.frequencies, this.tokensSeen, n);
     const { architecture, kvm } = this.model.manifest;

@@ -47,7 +47,7 @@ const catalogueModel = z.object({
   displayName: z.string().min(1),
   licence: z.string().min(1),
   family: z.enum(['llama', 'qwen2', 'qwen3']),
-  quantisation: z.enum(['f32', 'q8', 'q4']),
+  quantisation: z.enum(['f32', 'f16', 'q8', 'q4']),
   /** Bytes of the installed model, about: for the question before installing. */
   diskBytes: bytes,
   /** In the order in which they are tried. */

@@ -109,7 +109,7 @@ suite('conversion', function () {
       'no logits': () => ({ prefill: new Float32Array(0), decode: new Float32Array(0) }),
       'half as large': ({ prefill, decode }) => ({ prefill: prefill.map(logit => logit / 2), decode }),
     };
-    for (const quantisation of ['f32', 'q8', 'q4'] satisfies Quantisation[]) {
+    for (const quantisation of ['f32', 'f16', 'q8', 'q4'] satisfies Quantisation[]) {
       let right: Logits | undefined;
       for (const [name, sabotage] of Object.entries(sabotages)) {
         const run: GraphRunner = async (...given) => sabotage((right ??= await runGraphs(...given)));

@@ -8,16 +8,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openCheckpoint } from '../../src/convert/index.js';
 import type { StoredLinear } from '../../src/convert/graphs/linear.js';
+import { floatsToHalves, halfToFloat } from '../../src/convert/checkpoint/half.js';
 import { quantise4, quantise8 } from '../../src/convert/quantise.js';
 import { storeWeights } from '../../src/convert/store-weights.js';
 import { WeightsFile } from '../../src/convert/weights-file.js';
+import { FILES } from '../../src/engine/graph-contract.js';
 import type { Model } from '../../src/engine/model.js';
 import { KvmSession, prefill } from '../../src/engine/session.js';
 import { FFN, MODEL, VOCABULARY, WIDTH, metadata, tensors } from '../convert/gguf-tiny.js';
 import { ggufFile } from '../convert/gguf-writer.js';
-import { assertClose } from '../oracle/golden.js';
+import { assertClose, goldenPath, tensor } from '../oracle/golden.js';
 import * as rules from '../reference/chunks.js';
 import { RetrofitOracle } from '../reference/retrofit.js';
+import { readSafetensors } from '../reference/safetensors.js';
 import {
   distinctTokens,
   seededRandom,
@@ -26,7 +29,8 @@ import {
   tinyText,
   writeTinyModel,
 } from '../reference/tiny-model.js';
-import { BLOCK, medianDifference, round4, round8 } from './rounding.js';
+import { BackboneFolder } from './backbone-folder.js';
+import { BLOCK, medianDifference, round16, round4, round8 } from './rounding.js';
 import { TinyFolder } from './tiny-engine.js';
 import { loadModel } from './tiny-shared.js';
 
@@ -59,6 +63,33 @@ suite('rounding of weights', () => {
       assert(Math.abs(weight - expected[i]!) <= step * 1e-4 + 1e-12);
       assert(Math.abs(weight - rows[i]!) <= step * 0.5001 + 1e-12);
     });
+  });
+});
+
+suite('float16', () => {
+  test('every half comes back as it was', () => {
+    const values: number[] = [];
+    for (let bits = 0; bits < 65_536; bits++) if (((bits >> 10) & 31) !== 31) values.push(bits);
+    const halves = floatsToHalves(Float32Array.from(values, halfToFloat));
+    assert.deepEqual([...halves!], values);
+  });
+
+  test('others go to the nearest, ties to the even one', () => {
+    const random = seededRandom(2);
+    const values = Float32Array.from({ length: 20_000 }, (_, i) => (random() - 0.5) * 2 ** ((i % 41) - 27));
+    // Halfway between neighbours: normal ones, subnormal ones, and the two together.
+    const halfway = [1 + 2 ** -11, 1 + 3 * 2 ** -11, -(2 ** -25), 3 * 2 ** -25, 2 ** -14 - 2 ** -25, 65_519.99];
+    for (const some of [values, Float32Array.from(halfway)]) {
+      const found = Float32Array.from(floatsToHalves(some)!, halfToFloat);
+      assertClose('values', found, round16(some), 0);
+    }
+    assert.deepEqual([...floatsToHalves(Float32Array.of(0, -0, 1, -2, 65_504))!], [0, 0x8000, 0x3c00, 0xc000, 0x7bff]);
+  });
+
+  test('what is beyond them is refused', () => {
+    for (const value of [65_520, -65_520, 1e30, Infinity, NaN]) {
+      assert.equal(floatsToHalves(Float32Array.of(1, value)), undefined);
+    }
   });
 });
 
@@ -122,6 +153,47 @@ suite('quantised models against the oracle', function () {
       }
     });
 
+  for (const family of ['llama', 'qwen3'] as const)
+    test(`${family}: f16 computes with the rounded weights, in one graph`, async () => {
+      // A head size and widths that are no multiple of 32; a tied head, and one of its own.
+      const tiny = tinyModel({ family, tied: family === 'llama' });
+      const source = join(folder.path, `${family}-f16`);
+      writeTinyModel(tiny, source);
+      const converted = await folder.convert(source, `${family}-f16`, 'f16', { kvm: tinyReading });
+      const named = converted.manifest.files.map(({ name }) => name);
+      assert(named.includes(FILES.decode) && !named.includes(FILES.prefill));
+      const weights = new Map(tiny.weights);
+      for (const [name, values] of tiny.weights) if (!/norm|bias/.test(name)) weights.set(name, round16(values));
+      const oracle = new RetrofitOracle({ ...tiny, weights, ...tinyReading, schedule: rules.keepEverything() });
+      const expected = oracle.feed(text).flatMap(row => [...row]);
+      const model = await loadModel(converted.path);
+      assert.equal(model.prefill, model.decode);
+      for (const piece of [16, 5, 1]) assertClose('logits', await logitsOf(model, piece), expected, 1e-4);
+    });
+
+  for (const name of ['fixed', 'hybrid_swa', 'hybrid_rwkv7'])
+    test(`${name}, a model trained with KVM: f16 in one graph, near the golden logits`, async () => {
+      const backbones = new BackboneFolder();
+      try {
+        const model = await backbones.model(name, 'f16');
+        assert.equal(model.prefill, model.decode);
+        const figures = readSafetensors(goldenPath(`${name}/golden.safetensors`));
+        const prompt = [...tensor(figures, 'prompt_tokens').data.subarray(0, 32)];
+        const logits: number[] = [];
+        const session = await KvmSession.start(model, { schedule: model.manifest.kvm.trained!.schedule });
+        await prefill(
+          session,
+          prompt,
+          (_, count) => ({ logitRows: Array.from({ length: count }, (__, row) => row) }),
+          pass => void logits.push(...pass.logits),
+        );
+        // Logits spread by 3.2; weights are off by 2^-12 of themselves (measured: 0.008 at most).
+        assertClose('logits', logits, tensor(figures, 'prefill_logits').data.subarray(0, 32 * 128), 0.02);
+      } finally {
+        await backbones.dispose();
+      }
+    });
+
   test('widths that are no multiple of 32 stay float32: the logits are the oracle’s', async () => {
     const model = await folder.model('llama', 'q4');
     const tiny = tinyModel();
@@ -161,7 +233,7 @@ suite('weights taken over from GGUF', function () {
 
     /** Rows of a stored layer by the formulas of graphs/linear.ts. */
     function rows(linear: StoredLinear, first: number, count: number): number[] {
-      assert(linear.kind !== 'f32');
+      assert(linear.kind === 'q8' || linear.kind === 'q4');
       const blocks = new Uint8Array(view(linear.blocks));
       const scales = new Float32Array(view(linear.scales));
       const offsets = linear.kind === 'q4' ? new Float32Array(view(linear.offsets)) : undefined;

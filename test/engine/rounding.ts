@@ -32,6 +32,18 @@ export function round4(weights: Float32Array): Float32Array {
   return rounded;
 }
 
+/** To float16 by its definition: 11 significant bits, steps of 2^-24 below 2^-14, ties to even. */
+export function round16(weights: Float32Array): Float32Array {
+  return weights.map(weight => {
+    const exponent = Math.max(Math.floor(Math.log2(Math.abs(weight))), -14);
+    const step = 2 ** (exponent - 10);
+    const down = Math.floor(weight / step);
+    const over = weight / step - down;
+    const up = over > 0.5 || (over === 0.5 && down % 2 !== 0);
+    return (up ? down + 1 : down) * step;
+  });
+}
+
 /** a, b [n·V]: median over n of the root mean square difference over the spread of b. */
 export function medianDifference(a: readonly number[], b: readonly number[], vocabulary: number): number {
   const perToken = Array.from({ length: b.length / vocabulary }, (_, token) => {

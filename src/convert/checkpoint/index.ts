@@ -17,6 +17,7 @@ export type {
   TokenizerFiles,
 } from './checkpoint.js';
 export { checkCheckpoint } from './check.js';
+export { floatsToHalves } from './half.js';
 export { expectedTensors } from './names.js';
 export { openCheckpoint } from './open.js';
 export { backboneFrequencies, rotaryFrequencies } from './rotary.js';

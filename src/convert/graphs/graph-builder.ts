@@ -5,7 +5,7 @@
 import proto from 'onnx-proto';
 import type { onnx } from 'onnx-proto';
 
-const { FLOAT, INT64, INT8, UINT8 } = proto.onnx.TensorProto.DataType;
+const { FLOAT, FLOAT16, INT64, INT8, UINT8 } = proto.onnx.TensorProto.DataType;
 const ATTRIBUTE = proto.onnx.AttributeProto.AttributeType;
 
 /** Standard operators of this opset (ScatterElements with reduction, LayerNormalization), contrib ones of version 1. */
@@ -13,13 +13,19 @@ const OPSET = 18;
 const IR_VERSION = 8;
 const CONTRIB = 'com.microsoft';
 
-export type ElementType = 'float32' | 'int64' | 'int8' | 'uint8';
+export type ElementType = 'float32' | 'float16' | 'int64' | 'int8' | 'uint8';
 /** A name is a dimension that varies. */
 export type Dimension = number | string;
 export type Attribute =
   number | string | { readonly float: number } | { readonly graph: GraphBuilder } | readonly number[];
 
-const ELEMENT: Record<ElementType, number> = { float32: FLOAT, int64: INT64, int8: INT8, uint8: UINT8 };
+const ELEMENT: Record<ElementType, number> = {
+  float32: FLOAT,
+  float16: FLOAT16,
+  int64: INT64,
+  int8: INT8,
+  uint8: UINT8,
+};
 
 /** Where a tensor lies in the external weights file. */
 export interface WeightPlace {

@@ -1,14 +1,18 @@
 /**
- * A linear layer in its three stored forms, and the nodes that apply it.
- * f32: [out,in]. q8: symmetric blocks of 32. q4: blocks of 32 with a minimum: weight = scale·(q - 8) + offset, exactly what
+ * A linear layer in its four stored forms, and the nodes that apply it.
+ * f32: [out,in]. f16: the same in half the bytes; it is cast to float32, which onnxruntime does once, when it loads. q8: symmetric blocks of 32. q4: blocks of 32 with a minimum: weight = scale·(q - 8) + offset, exactly what
  * GGUF's Q4_1 stores (offset = minimum + 8·scale); the offsets act through the sums of the input's blocks.
  */
 import type { GraphBuilder, WeightPlace } from './graph-builder.js';
 
 export const BLOCK = 32;
 
+/** ONNX's number of the type. */
+const FLOAT32 = 1;
+
 export type StoredLinear = { readonly name: string; readonly inputs: number; readonly outputs: number } & (
   | { readonly kind: 'f32'; readonly weight: WeightPlace }
+  | { readonly kind: 'f16'; readonly weight: WeightPlace }
   | { readonly kind: 'q8'; readonly blocks: WeightPlace; readonly scales: WeightPlace }
   | { readonly kind: 'q4'; readonly blocks: WeightPlace; readonly scales: WeightPlace; readonly offsets: WeightPlace }
 );
@@ -18,8 +22,10 @@ export type Activations = 'float32' | 'int8';
 
 /** x [1,n,inputs] → [1,n,outputs]. */
 export function linear(g: GraphBuilder, x: string, stored: StoredLinear, activations: Activations): string {
-  if (stored.kind === 'f32') {
-    return g.node('FusedMatMul', [x, g.weight(stored.name, stored.weight)], { transB: 1, alpha: { float: 1 } });
+  if (stored.kind === 'f32' || stored.kind === 'f16') {
+    const stands = g.weight(stored.name, stored.weight);
+    const weight = stored.kind === 'f32' ? stands : g.node('Cast', [stands], { to: FLOAT32 });
+    return g.node('FusedMatMul', [x, weight], { transB: 1, alpha: { float: 1 } });
   }
   const blocks = g.weight(`${stored.name}.blocks`, stored.blocks);
   const scales = g.weight(`${stored.name}.scales`, stored.scales);
@@ -46,14 +52,17 @@ function blockSums(g: GraphBuilder, x: string, inputs: number): string {
 
 /** ids int64 [1,n] → rows of an embedding table [1,n,width]. The table may be the head's (tied). */
 export function embedding(g: GraphBuilder, ids: string, table: StoredLinear): string {
-  if (table.kind === 'f32') return g.node('Gather', [g.weight(table.name, table.weight), ids], { axis: 0 });
-  if (table.kind === 'q4') throw new Error('Embedding tables are stored as f32 or q8.');
+  if (table.kind === 'f32' || table.kind === 'f16') {
+    const rows = g.node('Gather', [g.weight(table.name, table.weight), ids], { axis: 0 });
+    return table.kind === 'f32' ? rows : g.node('Cast', [rows], { to: FLOAT32 });
+  }
+  if (table.kind === 'q4') throw new Error('Embedding tables are stored as f32, f16 or q8.');
   const blocks = g.weight(`${table.name}.blocks`, table.blocks);
   const scales = g.node('Reshape', [
     g.weight(`${table.name}.scales`, table.scales),
     g.integers(table.outputs, table.inputs / BLOCK, 1),
   ]);
-  const rows = g.node('Cast', [g.node('Gather', [blocks, ids], { axis: 0 })], { to: 1 });
+  const rows = g.node('Cast', [g.node('Gather', [blocks, ids], { axis: 0 })], { to: FLOAT32 });
   const centred = g.node('Sub', [rows, g.float(128)]);
   const scaled = g.node('Mul', [centred, g.node('Gather', [scales, ids], { axis: 0 })]);
   return g.node('Reshape', [scaled, g.integers(0, 0, table.inputs)]);
