@@ -28,6 +28,7 @@ export interface ModelEntry {
   readonly name: string;
   readonly origin: string;
   readonly licence: string;
+  /** Of a model trained with KVM only the prefix counts: the rest is its checkpoint's. */
   readonly kvm?: Partial<KvmSettings>;
   readonly recall?: RecallSettings;
   /** Path of the fitted recall values (query maps and five numbers a head), safetensors. */

@@ -49,7 +49,9 @@ export function prefixStart(model: Model, tokenizer: TextTokenizer): number[] {
 
 /** The first tokens of every text as slots of weight 1, from one reading. */
 export async function readSinks(model: Model, tokenizer: TextTokenizer): Promise<Slots> {
-  const ids = prefixStart(model, tokenizer).slice(0, model.manifest.kvm.sinks);
+  const { architecture, kvm } = model.manifest;
+  if (kvm.sinks === 0) return emptySlots(groupsOf(architecture), architecture.headSize);
+  const ids = prefixStart(model, tokenizer).slice(0, kvm.sinks);
   const session = await KvmSession.start(model, { schedule: readingSchedule(model) });
   await session.pass(ids, { logitRows: [] });
   const [tokens] = await windowTokens(model, session);

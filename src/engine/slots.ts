@@ -2,7 +2,7 @@
  * The data that leaves the engine: slots of a state packed to int8, and what reading a text gives.
  * Plain typed arrays, so that they cross a process boundary and go to disk as they are. Never holds onnxruntime tensors.
  *
- * Shapes: G = layers x key heads (layer-major), K = recall key heads, S slots, T tokens, d head size. Row-major.
+ * Shapes: G = layers with KVM x key heads (layer-major), K = recall key heads, S slots, T tokens, d head size. Row-major.
  */
 
 /** Slots of a KVM state of all layers. A slot's mean key is `keys * keyScale`; its sum is the mean times `count`. */
@@ -10,7 +10,7 @@ export interface PackedSlots {
   readonly groups: number;
   readonly slots: number;
   readonly headSize: number;
-  /** int8 [G,S,d], un-rotated mean keys in units of `keyScales`. */
+  /** int8 [G,S,d], mean keys without position in units of `keyScales`. */
   readonly keys: Int8Array;
   /** float32 [G,S]. */
   readonly keyScales: Float32Array;

@@ -250,3 +250,30 @@ for (const name of ['power_law', 'hybrid_swa', 'hybrid_rwkv7'])
       });
     });
   });
+
+suite('text through a trained model without sinks', function () {
+  this.timeout(60_000);
+
+  test('nothing is left out of the gist, nothing is put in front of a given state', async () => {
+    const model = await folder.textModel('extra/no_sink_cap64');
+    assert.equal(model.manifest.kvm.sinks, 0);
+    assert.equal(model.manifest.kvm.trained!.schedule.atMost, 64);
+    const engine = await openEngine(model.path, { threads: 1 });
+    const { gist, tokens } = await engine.read({
+      label: 'a',
+      text: 'let a = 1;',
+      tokensPerRecallSlot: 4,
+      gistSlots: 6,
+    });
+    // Every token is in a slot of each of the 4 x 2 groups.
+    assert.equal(
+      gist.counts.reduce((a, b) => a + b),
+      8 * tokens,
+    );
+    await engine.putState('workspace', gist, 2);
+    const messages = [{ role: 'user', content: 'What is it?' } as const];
+    const { writtenTokens } = await engine.generate({ messages, states: ['workspace'], maxTokens: 5 });
+    assert(writtenTokens > 0);
+    await engine.dispose();
+  });
+});
