@@ -7,7 +7,7 @@ export function askStrings(): AskStrings {
   return {
     question: t('Question about the folder'),
     placeholder: t('Where is the retry limit decided?'),
-    keys: t('Enter asks · Shift+Enter: new line · ↑ earlier questions'),
+    keys: t('Enter: ask · Shift+Enter: new line · ↑: earlier'),
     ask: t('Ask'),
     stop: t('Stop'),
     folder: t('Folder'),

@@ -14,6 +14,7 @@ import { activateLanguageModelTools } from './language-model-tools.js';
 import { activateLanguageModel } from './language-model.js';
 import { activateLanguageStatus } from './language-status.js';
 import { activateMcpProvider } from './mcp-provider.js';
+import { activateMemoryView } from './memory-view.js';
 import { Models, activateModels } from './models.js';
 import { Reading } from './reading.js';
 import { DefinitionRequests } from './definition-requests.js';
@@ -39,6 +40,7 @@ export function activate(context: vscode.ExtensionContext): void {
     documents,
     reading,
     activateAsk(services),
+    activateMemoryView(services),
     activateStatusBar(services),
     activateLanguageStatus(services),
     activateModels(services),

@@ -12,12 +12,17 @@ export const command = {
   importModel: 'longview.importModel',
   diagnostics: 'longview.diagnostics',
   recallAtCursor: 'longview.recallAtCursor',
+  showMemory: 'longview.showMemory',
+  refreshMemory: 'longview.refreshMemory',
+  filterMemory: 'longview.filterMemory',
+  forgetInMemory: 'longview.forgetInMemory',
   showLog: 'longview.showLog',
 } as const;
 
 /** Views of the container `longview` in the activity bar. */
 export const view = {
   ask: 'longview.askView',
+  memory: 'longview.memoryView',
 } as const;
 
 export const setting = {

@@ -32,7 +32,11 @@ export class ExchangeElement {
     const { id, question, selection, folder } = view;
     const heading = element('h2', { id: `question-${id}`, dir: 'auto' }, question);
     const context = element('p', { class: 'context' });
-    if (selection) context.append(placeLink(placeText(selection), selection, this.open));
+    if (selection) {
+      const [before, after] = strings.aboutSelection.split('{0}');
+      const link = placeLink(placeText(selection), selection, this.open);
+      context.append(element('span', {}, before ?? '', link, after ?? ''));
+    }
     if (folder !== undefined) context.append(element('span', { class: 'folder-name', dir: 'auto' }, folder));
     context.hidden = context.childNodes.length === 0;
     this.recalledPart = element(

@@ -4,7 +4,7 @@ import type { AskState, AskStrings, BoxState, ExchangeView } from '../../src/pro
 export const strings: AskStrings = {
   question: 'Question about the folder',
   placeholder: 'Where is the retry limit decided?',
-  keys: 'Enter asks · Shift+Enter: new line · ↑ earlier questions',
+  keys: 'Enter: ask · Shift+Enter: new line · ↑: earlier',
   ask: 'Ask',
   stop: 'Stop',
   folder: 'Folder',
