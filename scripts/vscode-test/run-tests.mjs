@@ -7,13 +7,16 @@
 // --vsix installs a package first, as a user would, and tests that one; DIR is then only where the tests lie.
 // --restricted opens the workspace without trust.
 // --tests is the module that exports run(), as for @vscode/test-electron (default: DIR/out/test/index).
+// A suite has no access to the page, so lines of its log ask for a look at it:
+//   [expect] TEXT      some frame, e.g. a webview, has to show this text within 20 s, else the run fails
+//   [screenshot] NAME  is written beside the file of --screenshot, where that is given
 // Exit code: the suite's; 2 when VS Code did not start or the suite did not end in time.
 import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { format, parseArgs } from 'node:util';
 
@@ -213,11 +216,17 @@ async function putTestsIntoPage(page, authority, developed) {
 
 async function runSuite(page, authority, workspaceDir, developed) {
   let finish;
+  const looks = [];
   const finished = new Promise(done => (finish = done));
   // VS Code calls these two in a test run.
   await page.exposeFunction('codeAutomationExit', code => finish(code));
   await page.exposeFunction('codeAutomationLog', (type, args) => {
     const text = format(...args);
+    const [, wanted, what] = /^\[(expect|screenshot)\] (.+)$/.exec(text) ?? [];
+    if (wanted === 'expect') looks.push(expectText(page, what));
+    if (wanted === 'screenshot' && options.screenshot) {
+      looks.push(page.screenshot({ path: join(dirname(options.screenshot), what) }));
+    }
     if (options.verbose || !noise.test(text)) (type === 'error' ? process.stderr : process.stdout).write(`${text}\n`);
   });
   page.once('crash', () => finish(new Error('the page crashed')));
@@ -230,7 +239,18 @@ async function runSuite(page, authority, workspaceDir, developed) {
   ]);
   if (options.screenshot) await page.screenshot({ path: options.screenshot });
   if (code instanceof Error) throw code;
+  await Promise.all(looks);
   return code;
+}
+
+async function expectText(page, text) {
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(200)) {
+    for (const frame of page.frames()) {
+      const shown = await frame.evaluate(() => document.body?.innerText ?? '').catch(() => '');
+      if (shown.includes(text)) return;
+    }
+  }
+  throw new Error(`nothing on the page shows "${text}"`);
 }
 
 try {

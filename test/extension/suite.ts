@@ -1,11 +1,13 @@
 /** The suites of every feature; loaded by the test runner of VS Code. */
 import { defineAskSuite } from './ask.suite.js';
 import { defineChatSuite } from './chat.suite.js';
+import { definePanelSuite } from './panel.suite.js';
 import { runSuites } from './run-suites.js';
 
 export function run(): Promise<void> {
   return runSuites(() => {
     defineAskSuite();
     defineChatSuite();
+    definePanelSuite();
   });
 }

@@ -1,0 +1,61 @@
+/**
+ * The panel in a real editor, with the real model: asked in the Ask view, about a selection, the Memory view. What the page
+ * shows is looked at by run-tests.mjs, which reads the `[expect]` lines of the log.
+ */
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+
+const question = 'Which class describes an error of the command line?';
+
+export function definePanelSuite(): void {
+  suite('Longview panel in VS Code', () => {
+    test('the Ask view shows question, places and answer', async () => {
+      await vscode.commands.executeCommand('workbench.action.closeAuxiliaryBar');
+      const uri = await vscode.commands.executeCommand<vscode.Uri | undefined>('longview.ask', {
+        question,
+        consent: true,
+      });
+      assert.ok(uri);
+      const text = (await vscode.workspace.openTextDocument(uri)).getText();
+      const [place] = /lib\/[\w.-]+\.js:\d+(-\d+)?/.exec(text) ?? [];
+      assert.ok(place !== undefined, text);
+      await look(question, place, 'files read', 'Open as Document');
+      await screenshot('panel-ask.png');
+    });
+
+    test('asks about the lines that are selected, and cites them', async () => {
+      const folder = vscode.workspace.workspaceFolders![0]!.uri;
+      const document = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(folder, 'lib/error.js'));
+      const editor = await vscode.window.showTextDocument(document);
+      // From inside line 1 to the start of line 13: lines 1 to 12.
+      editor.selection = new vscode.Selection(0, 3, 12, 0);
+      const uri = await vscode.commands.executeCommand<vscode.Uri | undefined>('longview.askAboutSelection', {
+        question: 'What does this class do?',
+        consent: true,
+      });
+      assert.ok(uri);
+      const text = (await vscode.workspace.openTextDocument(uri)).getText();
+      assert.match(text, /lib\/error\.js:1-12/);
+      await look('About lib/error.js:1-12');
+      await screenshot('panel-selection.png');
+    });
+
+    test('the Memory view shows files with their state, and the figures', async () => {
+      await vscode.commands.executeCommand('longview.showMemory');
+      await vscode.commands.executeCommand('longview.refreshMemory');
+      await look('Tokens read', 'tokens a slot', '4 of 4 read');
+      await screenshot('panel-memory.png');
+    });
+  });
+}
+
+/** Asks for a look at the page, and stays until it has been taken. */
+async function look(...texts: string[]): Promise<void> {
+  for (const text of texts) console.log(`[expect] ${text}`);
+  await new Promise(done => setTimeout(done, 3000));
+}
+
+async function screenshot(name: string): Promise<void> {
+  console.log(`[screenshot] ${name}`);
+  await new Promise(done => setTimeout(done, 1500));
+}
