@@ -1,6 +1,6 @@
 // `npm run l10n`: keeps the texts that can be translated in their files, `npm run l10n -- --check` says whether they are.
 // package.json: titles and descriptions become %keys% with their English text in package.nls.json.
-// src/extension: every text of vscode.l10n.t('…') stands in l10n/bundle.l10n.json.
+// src/extension: every text of vscode.l10n.t('…'), or of a t('…') that stands for it, stands in l10n/bundle.l10n.json.
 // Translations (package.nls.LANG.json, l10n/bundle.l10n.LANG.json) must not name what is not there, and must keep {0}.
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -108,7 +108,8 @@ function extensionTexts() {
   for (const file of readdirSync(folder).filter(name => name.endsWith('.ts'))) {
     const source = ts.createSourceFile(file, readFileSync(join(folder, file), 'utf8'), ts.ScriptTarget.Latest, true);
     const visit = node => {
-      if (ts.isCallExpression(node) && /(^|\.)l10n\.t$/.test(node.expression.getText())) {
+      // Files that do not know the editor are given `t`.
+      if (ts.isCallExpression(node) && /(^|\.)t$/.test(node.expression.getText())) {
         const [text] = node.arguments;
         if (!text || !ts.isStringLiteralLike(text))
           throw new SetUpError(`${file}: l10n.t takes a text as it stands, not an expression.`);

@@ -25,6 +25,8 @@ export interface AskPorts {
   readonly history: QuestionHistory;
   readonly folders: () => readonly FolderView[];
   readonly post: (message: ToAskView) => void;
+  /** An answer is complete; files may have been read for it. */
+  readonly answered: () => void;
   readonly can: (remedy: Remedy) => boolean;
   readonly log: (message: string) => void;
   readonly t: Translate;
@@ -219,6 +221,7 @@ export class AskSession {
       clearTimeout(timer);
       this.run = undefined;
       change(exchange.complete(reply));
+      this.ports.answered();
     } catch (error) {
       clearTimeout(timer);
       if (run.wantsNow && !now) {

@@ -2,7 +2,6 @@
  * The Ask view in the editor: its page, the messages of the page, what they open. The session (ask-session.ts) outlives the
  * page, which is thrown away whenever it is hidden.
  */
-import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
 import type { FromAskView, Place, Remedy, ToAskView } from '../protocol/index.js';
 import type { Exchange } from './ask-exchange.js';
@@ -10,9 +9,9 @@ import { AskSession } from './ask-session.js';
 import { askStrings } from './ask-strings.js';
 import { folderViews } from './folder-labels.js';
 import { command, view } from './ids.js';
-import { panelHtml } from './panel-html.js';
 import { QuestionHistory } from './question-history.js';
 import type { Services } from './services.js';
+import { fillPage } from './webview-page.js';
 
 export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly session: AskSession;
@@ -30,9 +29,10 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
       // Nothing is read in Restricted Mode.
       folders: () => folderViews(vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : []),
       post: message => this.post(message),
+      answered: () => void vscode.commands.executeCommand(command.refreshMemory),
       can: remedy => remedy !== 'chooseModel' || this.commands.has(command.chooseModel),
       log: message => services.log.error(message),
-      t: (message, ...filled) => vscode.l10n.t(message, ...filled),
+      t: vscode.l10n.t,
     });
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(view.ask, this),
@@ -42,24 +42,14 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   async resolveWebviewView(page: vscode.WebviewView): Promise<void> {
-    const { extensionUri } = this.services.context;
-    const files = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
     const { webview } = page;
     this.page = page;
     this.isReady = false;
-    webview.options = { enableScripts: true, localResourceRoots: [files] };
     page.onDidDispose(() => {
       if (this.page === page) this.page = undefined;
     });
     webview.onDidReceiveMessage((message: FromAskView) => void this.handle(message));
-    webview.html = panelHtml({
-      title: vscode.l10n.t('Ask Longview'),
-      language: vscode.env.language,
-      source: webview.cspSource,
-      style: webview.asWebviewUri(vscode.Uri.joinPath(files, 'panel.css')).toString(),
-      script: webview.asWebviewUri(vscode.Uri.joinPath(files, 'ask.js')).toString(),
-      nonce: randomUUID(),
-    });
+    fillPage(webview, this.services.context.extensionUri, 'ask.js', vscode.l10n.t('Ask Longview'));
     this.commands = new Set(await vscode.commands.getCommands(true));
   }
 

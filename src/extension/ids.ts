@@ -23,6 +23,7 @@ export const command = {
 export const view = {
   ask: 'longview.askView',
   memory: 'longview.memoryView',
+  growth: 'longview.growthView',
 } as const;
 
 export const setting = {

@@ -7,6 +7,7 @@ import * as vscode from 'vscode';
 import { method, type FileState, type StatusReply } from '../protocol/index.js';
 import { CoverageTree, type CoverageNode } from './coverage-tree.js';
 import { folderViews } from './folder-labels.js';
+import { GrowthView } from './growth-view.js';
 import { command, view } from './ids.js';
 import { figureNodes, stateName, treeItem, uriOf, type MemoryNode } from './memory-nodes.js';
 import { statusText } from './reading-text.js';
@@ -23,10 +24,12 @@ const refreshEveryMs = 3000;
 const states: readonly FileState[] = ['read', 'reading', 'stale', 'waiting', 'coarse', 'skipped'];
 
 export function activateMemoryView(services: Services): vscode.Disposable {
-  const memory = new MemoryView(services);
+  const growth = new GrowthView(services);
+  const memory = new MemoryView(services, (folder, status) => growth.note(folder, status));
   return vscode.Disposable.from(
+    growth,
     memory,
-    userCommand(services, command.refreshMemory, () => memory.refresh()),
+    userCommand(services, command.refreshMemory, () => memory.refreshWhereVisible()),
     userCommand(services, command.filterMemory, (given?: FileState | null) => memory.filter(given)),
     userCommand(services, command.showMemory, async () => vscode.commands.executeCommand(`${view.memory}.focus`)),
     userCommand(services, command.forgetInMemory, (node: MemoryNode) => memory.forget(node)),
@@ -44,7 +47,11 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
   private timer: NodeJS.Timeout | undefined;
   private lastMs = 0;
 
-  constructor(private readonly services: Services) {
+  /** `onStatus` is told each folder's figures whenever they are looked at. */
+  constructor(
+    private readonly services: Services,
+    private readonly onStatus: (folder: string, status: StatusReply) => void,
+  ) {
     this.tree = vscode.window.createTreeView(view.memory, { treeDataProvider: this, showCollapseAll: true });
     this.subscriptions = [
       this.changed,
@@ -61,6 +68,11 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
   /** Looks at the ledgers again; the tree keeps what is open and selected. */
   refresh(): Promise<void> {
     return (this.looking ??= this.look().finally(() => (this.looking = undefined)));
+  }
+
+  /** A hidden view looks when it is shown. */
+  async refreshWhereVisible(): Promise<void> {
+    if (this.tree.visible) await this.refresh();
   }
 
   /** `null`: all states. Asks where nothing is given. */
@@ -140,6 +152,7 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
       try {
         const { files, status } = await this.services.client.request(method.files, { folder }, token);
         this.ledgers.set(folder, { tree: new CoverageTree(files, this.only), status });
+        this.onStatus(folder, status);
       } catch (error) {
         this.ledgers.delete(folder);
         this.services.log.error(`Memory view: ${error instanceof Error ? error.message : String(error)}`);
@@ -157,13 +170,14 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
     // What is read completely needs no message: the figures say it.
     this.tree.message =
       state.kind === 'ready' || state.kind === 'idle' ? undefined : `${plain}: ${tooltip.replaceAll('\n', ' · ')}`;
-    if (!this.tree.visible) return;
+    // What was read in the background is noted once it is read.
+    if (!this.tree.visible && state.kind !== 'ready') return;
     if (!isReading) void this.refresh();
     else {
       this.timer ??= setTimeout(
         () => {
           this.timer = undefined;
-          if (this.tree.visible) void this.refresh();
+          void this.refreshWhereVisible();
         },
         Math.max(refreshEveryMs, 10 * this.lastMs),
       );

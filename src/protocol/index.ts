@@ -52,9 +52,13 @@ export type {
   ExchangeView,
   FolderView,
   FromAskView,
+  FromGrowthView,
+  GrowthChart,
+  GrowthPoint,
   Inline,
   ModelView,
   Remedy,
   ToAskView,
+  ToGrowthView,
 } from './panel.js';
 export type { Method, ParamsOf, ReplyOf, RequestTypes } from './requests.js';

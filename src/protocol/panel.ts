@@ -139,3 +139,36 @@ export type FromAskView =
   | { readonly type: 'copy' | 'openDocument'; readonly id: number }
   | { readonly type: 'remedy'; readonly id: number; readonly remedy: Remedy }
   | { readonly type: 'install' | 'cancelInstall' | 'clearHistory' };
+
+/** A look at the memory while it grew. */
+export interface GrowthPoint {
+  readonly tokens: number;
+  readonly stateSlots: number;
+  readonly recallSlots: number;
+}
+
+export interface GrowthLine {
+  /** What the line is, with its last value, e.g. `State: 256 slots`. */
+  readonly label: string;
+  /** By tokens read: x and y, each 0…1 of the largest. */
+  readonly points: readonly (readonly [x: number, y: number])[];
+}
+
+/** One chart of the Growth view; a folder without two points to draw has `lines: []` and says so in `summary`. */
+export interface GrowthChart {
+  /** The folder, where there are several. */
+  readonly title?: string;
+  /** The chart in words. */
+  readonly summary: string;
+  readonly axis: string;
+  readonly lines: readonly GrowthLine[];
+}
+
+export interface ToGrowthView {
+  readonly type: 'growth';
+  readonly charts: readonly GrowthChart[];
+}
+
+export interface FromGrowthView {
+  readonly type: 'ready';
+}

@@ -80,6 +80,7 @@ suite('ask session', () => {
         { uri: 'file:///b', label: 'b' },
       ],
       post: message => posted.push(message),
+      answered: () => undefined,
       can: remedy => remedy !== 'chooseModel',
       log: () => undefined,
       t: (message, ...filled) => message.replace(/\{(\d)\}/g, (_, at: string) => String(filled[Number(at)])),

@@ -19,7 +19,8 @@ export function definePanelSuite(): void {
       const text = (await vscode.workspace.openTextDocument(uri)).getText();
       const [place] = /lib\/[\w.-]+\.js:\d+(-\d+)?/.exec(text) ?? [];
       assert.ok(place !== undefined, text);
-      await look(question, place, 'files read', 'Open as Document');
+      // The Memory view below has heard of what was read.
+      await look(question, place, 'files read', 'Open as Document', '4 of 4 read');
       await screenshot('panel-ask.png');
     });
 
