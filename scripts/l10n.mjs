@@ -108,8 +108,8 @@ function extensionTexts() {
   for (const file of readdirSync(folder).filter(name => name.endsWith('.ts'))) {
     const source = ts.createSourceFile(file, readFileSync(join(folder, file), 'utf8'), ts.ScriptTarget.Latest, true);
     const visit = node => {
-      // Files that do not know the editor are given `t`.
-      if (ts.isCallExpression(node) && /(^|\.)t$/.test(node.expression.getText())) {
+      // Files that do not know the editor are given `t` or `translate`.
+      if (ts.isCallExpression(node) && /(^|\.)(t|translate)$/.test(node.expression.getText())) {
         const [text] = node.arguments;
         if (!text || !ts.isStringLiteralLike(text))
           throw new SetUpError(`${file}: l10n.t takes a text as it stands, not an expression.`);

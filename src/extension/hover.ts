@@ -13,7 +13,7 @@ export function activateHover({ log }: Services, requests: DefinitionRequests): 
         const reply = await requests.ask(document, place, token);
         if (!reply || token.isCancellationRequested) return undefined;
         const text = hoverMarkdown(reply, {
-          translate: (message, ...args) => vscode.l10n.t(message, ...args),
+          translate: vscode.l10n.t,
           linkTo: candidate => {
             const { uri, range } = locationOf(place.folder, candidate);
             return uri.with({ fragment: `L${range.start.line + 1}` }).toString();
