@@ -1,19 +1,28 @@
-// `npm run bench -- loss|speed|quantisation|convert-memory …`: the figures of docs/measurements.md, made by the engine itself.
+// `npm run bench -- COMMAND …`, or `longview bench …` from a clone: the figures of docs/measurements.md, made by the engine itself.
 // Never part of the tests: these need a quiet machine and patience. Loss and speed use the installed default model.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ensureCommandLine, main, root } from '../scripts/set-up.mjs';
+import { SetUpError, compile, ensureCommandLine, ensurePackages, main, root } from '../scripts/set-up.mjs';
 
 const usage = `npm run bench -- loss FILE...    loss of the first 4,096 tokens after 2,048, each file, by schedule
 npm run bench -- speed FILE     tokens/s of reading and writing at 512, 2,048 and 8,192 tokens; beside llama.cpp where
                                 node-llama-cpp can be imported and LLAMA_GGUF names the same model's file
 npm run bench -- quantisation CHECKPOINT [FILE]
                                 bytes, memory and loss of f32, f16, q8 and q4; a .gguf file or a Hugging Face folder
+npm run bench -- parity [--json]    the engine against golden data, case by case; exits with 0 only if all hold
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
                                 and the time until a cancelled conversion ends; needs Linux and 4 times the space`;
 
 await main(async () => {
   const [command, ...files] = process.argv.slice(2);
+  if (command === 'parity') {
+    await ensurePackages();
+    const { code, output } = await compile();
+    if (code !== 0) throw new SetUpError(output);
+    const { parity } = await import('./parity.mjs');
+    await parity(files.includes('--json'));
+    return;
+  }
   if (command === 'convert-memory') {
     await ensureCommandLine();
     const [gigabytes = '3.1', quantisations = 'q4,q8'] = files;

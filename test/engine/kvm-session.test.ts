@@ -6,13 +6,11 @@ import assert from 'node:assert/strict';
 import type { Schedule } from '../../src/engine/index.js';
 import type { Model } from '../../src/engine/model.js';
 import { KvmSession, prefill } from '../../src/engine/session.js';
-import type { SessionOptions } from '../../src/engine/session.js';
-import { assertClose, goldenPath, openCase, tensor } from '../oracle/golden.js';
+import { assertClose, goldenPath } from '../oracle/golden.js';
 import * as rules from '../reference/chunks.js';
-import type { LlamaConfig } from '../reference/llama-config.js';
 import { RetrofitOracle } from '../reference/retrofit.js';
 import { tinyModel, tinyReading, tinyText, tinyVariants } from '../reference/tiny-model.js';
-import { argmax } from '../reference/vectors.js';
+import { LOGITS, huggingFaceCases, measureHuggingFace } from './parity.js';
 import { TinyFolder } from './tiny-engine.js';
 import type { Variant } from './tiny-engine.js';
 
@@ -120,21 +118,12 @@ function assertSlots(session: KvmSession, oracle: RetrofitOracle): void {
 
 suite('engine: golden logits of Hugging Face models', function () {
   this.timeout(60_000);
-  const options: SessionOptions = { schedule: { kind: 'keepEverything' } };
 
-  for (const name of ['llama', 'llama3_rope', 'qwen2', 'qwen3'])
+  for (const name of huggingFaceCases)
     test(`${name}: 96 prompt tokens to 1e-4, 16 greedy tokens`, async () => {
-      const model = await folder.convert(goldenPath(`hf/${name}`), name, 'f32');
-      const { golden } = openCase<LlamaConfig>(`hf/${name}`, `hf/${name}/model.safetensors`);
-      const session = await KvmSession.start(model, options);
-      const prompt = [...tensor(golden, 'prompt_tokens').data];
-      const logits = await logitsOf(session, prompt, left => left);
-      assertClose('logits', logits, tensor(golden, 'logits').data, 1e-4);
-      const greedy: number[] = [];
-      for (let row = logits.slice(-256); greedy.length < 16;) {
-        greedy.push(argmax(Float64Array.from(row)));
-        row = [...(await session.pass([greedy.at(-1)!], { logitRows: [0] })).logits];
-      }
-      assert.deepEqual(greedy, [...tensor(golden, 'greedy_tokens').data]);
+      const model = await folder.convert(goldenPath(name), name.replace('/', '-'), 'f32');
+      const { logits, greedy } = await measureHuggingFace(name, model);
+      assert(logits <= LOGITS, `logits: off by ${logits}`);
+      assert(greedy, 'greedy tokens');
     });
 });
