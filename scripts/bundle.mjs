@@ -1,5 +1,5 @@
 // `npm run bundle`: what the VSIX carries in dist/: the extension (CommonJS, as editors load it), the server, the command
-// line and the engine process (ES modules; the first two start the file `engine-main.js` beside them), the panel's pages.
+// line and the engine process (ES modules; the first two start the files `engine-main.js` and `check-main.js` beside them), the panel's pages.
 // Native packages stay outside and come along in node_modules.
 import { build } from 'esbuild';
 import { rmSync, statSync, writeFileSync } from 'node:fs';
@@ -42,6 +42,7 @@ builds.push(
       server: 'src/server/main.ts',
       cli: 'src/cli/main.ts',
       'engine-main': 'src/engine/process/engine-main.ts',
+      'check-main': 'src/engine/process/check-main.ts',
     },
     outdir: dist,
     format: 'esm',
@@ -63,6 +64,7 @@ for (const file of [
   'server.js',
   'cli.js',
   'engine-main.js',
+  'check-main.js',
   ...webviewFiles.map(name => join('webview', name)),
 ]) {
   process.stderr.write(`dist/${file} ${Math.round(statSync(join(dist, file)).size / 1000)} KB\n`);

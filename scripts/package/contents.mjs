@@ -15,6 +15,7 @@ const always = [
   'extension/dist/extension.cjs',
   'extension/dist/server.js',
   'extension/dist/engine-main.js',
+  'extension/dist/check-main.js',
   'extension/dist/node_modules/lmdb/index.js',
 ];
 const never = [/\.map$/, /\.tsx?$/, /(^|\/)(src|test|out)\/.*\.(ts|mjs)$/, /\.env/, /\.vsix$/, /\.abi\d+\./];

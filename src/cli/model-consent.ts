@@ -51,10 +51,9 @@ export async function install(
   name: string | undefined,
   own: Pick<InstallOptions, 'from' | 'quantisation' | 'licence' | 'agree'> = {},
 ): Promise<InstalledModel> {
-  // The converter's check runs the graphs, so this is one of the few places that load onnxruntime into this process.
-  const { runGraphs } = await import('../engine/index.js');
+  const { runGraphsApart } = await import('../engine/index.js');
   const progress = { signal, onProgress: surface.progress, log: surface.log };
-  return installModel(dataOf(flags), name, { ...own, ...progress, run: runGraphs });
+  return installModel(dataOf(flags), name, { ...own, ...progress, run: runGraphsApart });
 }
 
 /** `NAME: 93 MB to download from SOURCE, 230 MB on disk, licence L.` */

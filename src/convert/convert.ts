@@ -20,7 +20,7 @@ import { forwardGraph } from './graphs/forward-graph.js';
 import { storeBackbone } from './store-backbone.js';
 import { storeWeights } from './store-weights.js';
 import type { GraphRunner } from './stored-check.js';
-import { checkStride, everyColumn, medianDifference } from './stored-check.js';
+import { checkStride, everyColumn, medianDifference, mustVary } from './stored-check.js';
 import { WeightsFile } from './weights-file.js';
 
 /** What is known of a model beyond its checkpoint; absent parts take `defaultKvmSettings`. */
@@ -135,6 +135,7 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   const prompt = entry.prompt ?? PROMPT.filter(id => id < checkpoint.config.vocabulary);
   const { vocabulary } = checkpoint.config;
   const expected = await oracleLogits(checkpoint, prompt, options);
+  mustVary(expected, vocabulary);
   const stride = checkStride(vocabulary);
   await put(FILES.check, new Uint8Array(everyColumn(expected, vocabulary, stride).buffer));
   const draft: Manifest = {
@@ -234,10 +235,10 @@ async function verify(
   expected: Float32Array,
   folder: string,
   draft: Manifest,
-  { run, signal }: ConvertOptions,
+  { run, quantisation, signal, onProgress }: ConvertOptions,
 ): Promise<number> {
   const { prompt, tolerance } = draft.verification;
-  const { prefill, decode } = await run(folder, draft, prompt, signal);
+  const { prefill, decode } = await run(folder, draft, prompt, signal, onProgress);
   const difference = Math.max(
     ...[prefill, decode].map(logits => medianDifference(logits, expected, draft.architecture.vocabulary)),
   );
@@ -245,7 +246,10 @@ async function verify(
     throw new LongviewError(
       'internal',
       `The converted model does not compute what its checkpoint does (difference ${difference.toPrecision(3)}, ` +
-        `allowed ${tolerance}). Nothing was installed; please report it with the model's name.`,
+        `allowed ${tolerance}). Nothing was installed; ` +
+        (quantisation === 'f32'
+          ? "please report it with the model's name."
+          : `try a finer quantisation (--quant ${quantisation === 'q4' ? 'q8' : 'f32'}); if f32 fails too, please report it.`),
     );
   }
   return difference;

@@ -2,14 +2,18 @@
  * What both float oracles are made of: weights streamed from a checkpoint, and a few functions over rows of float64.
  * Never shares code with the graphs, so that one can check the other.
  */
+import { LongviewError } from '../base/index.js';
 import type { Checkpoint } from './checkpoint/index.js';
 import { Steps, weightCount } from './steps.js';
 import type { StepOptions } from './steps.js';
 
+/** The square of a larger value is infinite in float32, in which the graphs compute. */
+const LARGEST = 1e19;
+
 /** Values of one block of rows, about. */
 const BLOCK_VALUES = 1 << 21;
 
-/** A checkpoint's tensors as an oracle takes them: vectors whole, matrices a block of rows at a time. */
+/** A checkpoint's tensors as an oracle takes them: vectors whole, matrices a block of rows at a time. Throws `bad-format` where a value overflows. */
 export class OracleWeights {
   private readonly steps: Steps;
 
@@ -31,7 +35,15 @@ export class OracleWeights {
   async rows(tensor: string, tokens: readonly number[], width: number): Promise<Float64Array> {
     const x = new Float64Array(tokens.length * width);
     for (const [t, token] of tokens.entries()) x.set(await this.checkpoint.readFloat32(tensor, token, 1), t * width);
+    if (x.some(value => Math.abs(value) > LARGEST)) throw this.tooLarge(tensor);
     return x;
+  }
+
+  private tooLarge(tensor: string): LongviewError {
+    return new LongviewError(
+      'bad-format',
+      `Tensor ${tensor} makes values that 32-bit arithmetic can't hold: the checkpoint is damaged. Get it again.`,
+    );
   }
 
   /** x [n,inputs] → [n,outputs] by the matrix `tensor` [outputs,inputs]. */
@@ -48,6 +60,7 @@ export class OracleWeights {
           let sum = 0;
           for (let i = 0; i < inputs; i++) sum += x[t * inputs + i]! * rows[o * inputs + i]!;
           y[t * outputs + start + o] = sum;
+          if (!(Math.abs(sum) <= LARGEST)) throw this.tooLarge(tensor);
         }
       }
       this.steps.worked(count * inputs);

@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError, throwIfCancelled } from '../base/index.js';
+import type { ProgressListener } from '../base/index.js';
 import type { Manifest } from '../engine/graph-contract.js';
 import { FILES } from '../engine/graph-contract.js';
 
@@ -17,7 +18,8 @@ export type GraphRunner = (
   draft: Manifest,
   prompt: readonly number[],
   signal?: AbortSignal,
-) => Promise<{ prefill: Float32Array; decode: Float32Array }>;
+  onProgress?: ProgressListener,
+) => Promise<{ readonly prefill: Float32Array; readonly decode: Float32Array }>;
 
 export function checkStride(vocabulary: number): number {
   return Math.ceil(vocabulary / COLUMNS);
@@ -30,6 +32,27 @@ export function everyColumn(logits: Float32Array, vocabulary: number, stride: nu
   return Float32Array.from({ length: rows * columns }, (_, i) => {
     return logits[Math.floor(i / columns) * vocabulary + (i % columns) * stride]!;
   });
+}
+
+/**
+ * Throws `bad-format` for logits [n,V] of an oracle that nothing can be held against: in some row not finite, or all alike up
+ * to the rounding of float32.
+ */
+export function mustVary(logits: Float32Array, vocabulary: number): void {
+  const unusable = (what: string): LongviewError =>
+    new LongviewError(
+      'bad-format',
+      `The model's logits ${what}: its weights are empty, damaged or not a trained model's. Get the checkpoint again.`,
+    );
+  for (let start = 0; start < logits.length; start += vocabulary) {
+    let [low, high] = [Infinity, -Infinity];
+    for (let i = start; i < start + vocabulary; i++) {
+      if (!Number.isFinite(logits[i])) throw unusable('are not finite numbers');
+      low = Math.min(low, logits[i]!);
+      high = Math.max(high, logits[i]!);
+    }
+    if (high - low <= 1e-6 * Math.max(high, -low)) throw unusable('do not vary');
+  }
 }
 
 /** a, b [n,columns] → median over n of rms(a - b) / standard deviation(b). NaN where they can't be compared. */
@@ -45,6 +68,7 @@ export function medianDifference(a: Float32Array, b: Float32Array, columns: numb
     }
     differences.push(Math.sqrt(square / (sumOfSquares - sum ** 2 / columns)));
   }
+  if (differences.some(Number.isNaN)) return NaN;
   differences.sort((x, y) => x - y);
   return differences[differences.length >> 1] ?? NaN;
 }
@@ -60,6 +84,7 @@ export async function verifyStoredCheck(
   manifest: Manifest,
   run: GraphRunner,
   signal?: AbortSignal,
+  onProgress?: ProgressListener,
 ): Promise<{ readonly difference: number; readonly tolerance: number }> {
   const { prompt, stride, tolerance } = manifest.verification;
   const { vocabulary } = manifest.architecture;
@@ -73,7 +98,7 @@ export async function verifyStoredCheck(
   }
   const expected = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   throwIfCancelled(signal);
-  const { prefill, decode } = await run(folder, manifest, prompt, signal);
+  const { prefill, decode } = await run(folder, manifest, prompt, signal, onProgress);
   throwIfCancelled(signal);
   const [first, second] = [prefill, decode].map(logits =>
     medianDifference(everyColumn(logits, vocabulary, stride), expected, columns),

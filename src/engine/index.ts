@@ -20,3 +20,4 @@ export { startEngine } from './process/start-engine.js';
 export type { StartOptions } from './process/start-engine.js';
 export { openTokenCounter } from './token-counter.js';
 export { runGraphs } from './verify.js';
+export { runGraphsApart } from './process/check-graphs.js';

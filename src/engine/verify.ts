@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { throwIfCancelled } from '../base/index.js';
+import type { ProgressListener } from '../base/index.js';
 import { FILES } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
 import { Model } from './model.js';
@@ -14,8 +15,14 @@ import { TextTokenizer } from './tokenizer.js';
 
 const KEEP = { schedule: { kind: 'keepEverything' } } as const;
 
+/** Logits float32 [n,V] of both graphs for a prompt. */
+export interface CheckedLogits {
+  readonly prefill: Float32Array;
+  readonly decode: Float32Array;
+}
+
 /**
- * Logits float32 [n,V] of both graphs: the prompt in one pass, and token by token. The prompt must fit one chunk.
+ * Logits of both graphs: the prompt in one pass, and token by token. The prompt must fit one chunk.
  * The tokenizer and the recall values, where there are any, are loaded as the engine will load them.
  * Throws `cancelled`, at the latest after one load of a graph, and what loading throws.
  */
@@ -24,7 +31,16 @@ export async function runGraphs(
   draft: Manifest,
   prompt: readonly number[],
   signal?: AbortSignal,
-): Promise<{ prefill: Float32Array; decode: Float32Array }> {
+  onProgress?: ProgressListener,
+): Promise<CheckedLogits> {
+  // Two graphs loaded, the prompt in one pass, and its tokens.
+  const total = 3 + prompt.length;
+  let done = -1;
+  const step = (): void => {
+    throwIfCancelled(signal);
+    onProgress?.({ task: 'Running the check of the conversion', done: ++done, total, unit: 'steps' });
+  };
+  step();
   if (draft.files.some(file => file.name === FILES.tokenizer)) {
     const json = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8')) as unknown;
     TextTokenizer.load(await json(FILES.tokenizer), await json(FILES.tokenizerConfig));
@@ -33,10 +49,9 @@ export async function runGraphs(
   const vocabulary = draft.architecture.vocabulary;
   const rows = prompt.map((_, row) => row);
   const using = async (only: 'prefill' | 'decode', run: (session: KvmSession) => Promise<Float32Array>) => {
-    throwIfCancelled(signal);
     const model = await Model.loadGraphs(folder, draft, { threads: 2, only });
     try {
-      throwIfCancelled(signal);
+      step();
       return await run(await KvmSession.start(model, KEEP));
     } finally {
       await model.dispose();
@@ -45,11 +60,12 @@ export async function runGraphs(
   // A prompt so short that a session takes it with the decode graph.
   const whole = prompt.length <= DECODE_TOKENS ? 'decode' : 'prefill';
   const prefill = await using(whole, async session => (await session.pass(prompt, { logitRows: rows })).logits.slice());
+  step();
   const decode = await using('decode', async session => {
     const logits = new Float32Array(prompt.length * vocabulary);
     for (const row of rows) {
-      throwIfCancelled(signal);
       logits.set((await session.pass([prompt[row]!], { logitRows: [0] })).logits, row * vocabulary);
+      step();
     }
     return logits;
   });

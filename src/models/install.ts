@@ -41,7 +41,7 @@ export type Convert = (
 ) => Promise<unknown>;
 
 export interface InstallOptions {
-  /** Runs freshly written graphs for the converter's check; the engine's `runGraphs`. */
+  /** Runs freshly written graphs for the converter's check; the engine's `runGraphsApart`. */
   readonly run: GraphRunner;
   readonly signal?: AbortSignal;
   readonly onProgress?: ProgressListener;

@@ -22,10 +22,9 @@ export async function verifyModel(
   options: VerifyOptions = {},
 ): Promise<VerifiedModel> {
   await verifyFiles(folder, manifest, options);
-  options.onProgress?.({ task: 'Running the check of the conversion', done: 0, unit: 'steps' });
   // This room knows a part of the manifest; the converter wrote it whole.
   const whole = manifest as unknown as Parameters<typeof verifyStoredCheck>[1];
-  const check = await verifyStoredCheck(folder, whole, run, options.signal);
+  const check = await verifyStoredCheck(folder, whole, run, options.signal, options.onProgress);
   if (check.difference <= check.tolerance) return check;
   throw new LongviewError(
     'bad-format',

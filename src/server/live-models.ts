@@ -24,9 +24,9 @@ export function modelBackend({ data, options, log }: LiveHouse): ModelBackend {
       return { models };
     },
     installModel: async ({ name, from }, { signal, onProgress }) => {
-      const { runGraphs } = await import('../engine/index.js');
+      const { runGraphsApart } = await import('../engine/index.js');
       const wanted = name ?? (from === undefined ? options.model : undefined);
-      const installed = await installModel(data, wanted, { from, run: runGraphs, signal, onProgress, log });
+      const installed = await installModel(data, wanted, { from, run: runGraphsApart, signal, onProgress, log });
       return offer(installed.name);
     },
   };

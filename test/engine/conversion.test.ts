@@ -52,7 +52,7 @@ suite('conversion', function () {
     }
     assert(manifest.verification.prompt.length > 4);
     assert(manifest.verification.difference > 0 && manifest.verification.difference <= 1e-4);
-    assert.deepEqual([...tasks], ['Converting the model', 'Checking the model']);
+    assert.deepEqual([...tasks], ['Converting the model', 'Checking the model', 'Running the check of the conversion']);
   });
 
   test('twice the same, byte for byte; another quantisation or reading has another fingerprint', async () => {

@@ -48,8 +48,8 @@ export async function runModelVerify(call: Call, name: string, flags: GlobalFlag
   const { surface, signal } = call;
   const model = await findModel(dataOf(flags), name);
   const { manifest } = model;
-  const { runGraphs } = await import('../../engine/index.js');
-  const check = await verifyModel(model, runGraphs, { signal, onProgress: surface.progress });
+  const { runGraphsApart } = await import('../../engine/index.js');
+  const check = await verifyModel(model, runGraphsApart, { signal, onProgress: surface.progress });
   if (flags.json) {
     surface.json({ name: manifest.name, ok: true, files: manifest.files.length, bytes: bytesOf(manifest), check });
     return;

@@ -182,7 +182,8 @@ export interface Checkpoint {
   tensor(name: string): TensorInfo;
   /**
    * Rows `rowStart` to `rowStart + rowCount` (all where left out) along the first dimension, flat and outermost first.
-   * Reads at most 4 MiB of the file at a time. Throws `bad-format` or `usage` (rows out of range).
+   * Reads at most 4 MiB of the file at a time. Throws `bad-format` (a value that is not finite is one) or `usage` (rows out
+   * of range).
    */
   readFloat32(name: string, rowStart?: number, rowCount?: number): Promise<Float32Array>;
   /** The stored blocks, or undefined where the tensor is not Q8_0, Q4_0 or Q4_1. */

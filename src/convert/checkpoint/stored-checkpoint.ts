@@ -47,11 +47,18 @@ export class StoredCheckpoint implements Checkpoint {
   }
 
   async readFloat32(name: string, rowStart?: number, rowCount?: number): Promise<Float32Array> {
-    return await readRows(name, this.stored(name), rowStart, rowCount);
+    const stored = this.stored(name);
+    const values = await readRows(name, stored, rowStart, rowCount);
+    if (!areFinite(values)) throw notFinite(name, stored);
+    return values;
   }
 
   async readBlocks(name: string, rowStart?: number, rowCount?: number): Promise<QuantisedBlocks | undefined> {
-    return await readRowBlocks(name, this.stored(name), rowStart, rowCount);
+    const stored = this.stored(name);
+    const blocks = await readRowBlocks(name, stored, rowStart, rowCount);
+    if (blocks && !(areFinite(blocks.scales) && (!blocks.mins || areFinite(blocks.mins))))
+      throw notFinite(name, stored);
+    return blocks;
   }
 
   tokenizer(): Promise<TokenizerFiles> {
@@ -74,4 +81,17 @@ export class StoredCheckpoint implements Checkpoint {
     }
     throw new LongviewError('bad-format', `${this.origin.path}: tensor ${name} is missing.`);
   }
+}
+
+function areFinite(values: Float32Array): boolean {
+  // 0 times anything finite is 0; one sum over a tensor is much faster than a question a value.
+  let zero = 0;
+  for (let i = 0; i < values.length; i++) zero += values[i]! * 0;
+  return zero === 0;
+}
+
+function notFinite(name: string, { source }: StoredTensor): LongviewError {
+  return source.bad(
+    `tensor ${quoted(name)} holds a value that is infinite or not a number; the file is damaged, get it again`,
+  );
 }

@@ -2,8 +2,10 @@
  * What crosses between the server's side and the engine process: plain data and typed arrays (advanced serialization).
  * A call has an id; the engine answers it once with `result` or `error`, after any number of events. Types only.
  */
-import type { ErrorCode } from '../../base/index.js';
+import type { ErrorCode, Progress } from '../../base/index.js';
 import type { ModelDescription } from '../engine.js';
+import type { Manifest } from '../graph-contract.js';
+import type { CheckedLogits } from '../verify.js';
 
 /** Methods of `Engine` that cross as they are, arguments in order; options are replaced by events. */
 export type CallName =
@@ -41,6 +43,18 @@ export interface EngineArguments {
   readonly threads: number;
   readonly provider?: string;
 }
+
+/** What the process of a check is sent, once. */
+export interface CheckArguments {
+  readonly folder: string;
+  readonly draft: Manifest;
+  readonly prompt: readonly number[];
+}
+
+export type FromCheck =
+  | { readonly kind: 'progress'; readonly progress: Progress }
+  | { readonly kind: 'logits'; readonly logits: CheckedLogits }
+  | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string };
 
 export interface ComposeBegin {
   readonly budget: number;
