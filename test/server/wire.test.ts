@@ -111,6 +111,38 @@ suite('server wire', () => {
     client.dispose();
   });
 
+  test('the ledger’s files are answered while a read runs', async () => {
+    let began = (): void => undefined;
+    const reading = new Promise<void>(done => (began = done));
+    const status = {
+      coverage: reply.coverage,
+      tokens: 4,
+      state: { slots: 1, bytes: 2 },
+      recall: { slots: 1, bytes: 2 },
+      store: { path: '/data', bytes: 3 },
+    };
+    const backend = backendWith({
+      read: async (_root, { signal }) => {
+        began();
+        await new Promise(done => signal.addEventListener('abort', done));
+        throwIfCancelled(signal);
+        return Promise.reject(new Error('unreachable'));
+      },
+      files: at => Promise.resolve({ files: [{ path: at, state: 'read', tokens: 4 }], status }),
+    });
+    const client = await connect(backend);
+    const source = new CancellationTokenSource();
+    const read = client.sendRequest(method.read, { id: '1', folder }, source.token);
+    await reading;
+    assert.deepEqual(await client.sendRequest(method.files, { id: '2', folder }), {
+      files: [{ path: root, state: 'read', tokens: 4 }],
+      status,
+    });
+    source.cancel();
+    await assert.rejects(read, { data: { code: 'cancelled' } });
+    client.dispose();
+  });
+
   test('a failure is that request’s error, with code and one line; the server goes on', async () => {
     const backend = backendWith({
       forget: () => Promise.reject(new LongviewError('not-found', 'b.ts is not in the memory.')),
