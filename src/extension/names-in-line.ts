@@ -59,7 +59,8 @@ function kindsOf(line: string, languageId: string): (at: number) => Kind {
   const isProse = proseLanguages.has(languageId);
   const spans: { start: number; end: number; kind: Kind }[] = [];
   const comment = isProse ? -1 : commentStart(line, languageId);
-  const quotes = isProse || /^\s*\*/.test(line) ? '`' : `"'\``;
+  // A quote before a lifetime opens nothing.
+  const quotes = isProse || /^\s*\*/.test(line) ? '`' : languageId === 'rust' ? '"' : `"'\``;
   for (let at = 0; at < line.length; at++) {
     const quote = line[at]!;
     const marks = comment >= 0 && at >= comment ? '`' : quotes;

@@ -2,6 +2,7 @@
 import { defineAskSuite } from './ask.suite.js';
 import { defineChatSuite } from './chat.suite.js';
 import { definePanelSuite } from './panel.suite.js';
+import { defineRecallSuite } from './recall.suite.js';
 import { runSuites } from './run-suites.js';
 
 export function run(): Promise<void> {
@@ -9,5 +10,6 @@ export function run(): Promise<void> {
     defineAskSuite();
     defineChatSuite();
     definePanelSuite();
+    defineRecallSuite();
   });
 }

@@ -1,0 +1,122 @@
+/** Hover, inlay hints and *Recall at Cursor* in a real editor over the workspace that ask.suite.ts has read. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import * as vscode from 'vscode';
+import type { RecallAtReply } from '../../src/protocol/index.js';
+
+const useText = `const { InvalidArgumentError } = require('./error.js');
+const { Argument } = require('./argument.js');
+const argument = new Argument('<x>');
+argument.choices(['a']);
+throw new InvalidArgumentError('x');
+`;
+
+export function defineRecallSuite(): void {
+  suite('Recall at a place', () => {
+    let use: vscode.TextDocument;
+    const root = (): vscode.Uri => vscode.workspace.workspaceFolders![0]!.uri;
+    const write = async (path: string, text: string): Promise<vscode.TextDocument> => {
+      const uri = vscode.Uri.joinPath(root(), path);
+      writeFileSync(uri.fsPath, text);
+      return vscode.workspace.openTextDocument(uri);
+    };
+    const hoverAt = async (document: vscode.TextDocument, name: string): Promise<string> => {
+      const position = document.positionAt(document.getText().lastIndexOf(name) + 1);
+      const hovers = await vscode.commands.executeCommand<vscode.Hover[]>(
+        'vscode.executeHoverProvider',
+        document.uri,
+        position,
+      );
+      const texts = hovers.flatMap(({ contents }) => contents.map(one => (typeof one === 'string' ? one : one.value)));
+      return texts.filter(text => text.includes('Longview:')).join('\n');
+    };
+    const lineOf = (path: string, text: string): number =>
+      readFileSync(vscode.Uri.joinPath(root(), path).fsPath, 'utf8')
+        .split('\n')
+        .findIndex(line => line.includes(text)) + 1;
+
+    suiteSetup(async () => {
+      use = await write('lib/use.js', useText);
+    });
+
+    test('hover: the only definition, from another file, with a link to its line', async () => {
+      const text = await hoverAt(use, 'InvalidArgumentError');
+      const line = lineOf('lib/error.js', 'class InvalidArgumentError');
+      assert.match(text, /class InvalidArgumentError extends CommanderError/);
+      assert.ok(text.includes(`lib/error.js#L${line})`), text);
+      assert.match(text, /only definition of this name/);
+    });
+
+    test('hover: several are ordered and never certain; the receiver’s class first', async () => {
+      const text = await hoverAt(use, 'choices');
+      assert.match(text, /May be one of these/);
+      const [argument, option] = ['lib/argument.js#', 'lib/option.js#'].map(path => text.indexOf(path));
+      assert.ok(argument! > 0 && option! > argument!, text);
+    });
+
+    test('hover: nothing where the name is defined in the same file, and nothing on a keyword', async () => {
+      const error = await vscode.workspace.openTextDocument(vscode.Uri.joinPath(root(), 'lib/error.js'));
+      assert.equal(await hoverAt(error, 'CommanderError {'), '');
+      assert.equal(await hoverAt(use, 'throw'), '');
+    });
+
+    test('hover: in a document, as a name of another language', async () => {
+      const notes = await write('notes.md', 'The edit distance is in `suggestSimilar`.\n');
+      const text = await hoverAt(notes, 'suggestSimilar');
+      assert.match(text, /May be this one/);
+      assert.match(text, /suggestSimilar\.js/);
+    });
+
+    test('hover: how long it takes (printed, not judged)', async () => {
+      const times: number[] = [];
+      const names = ['InvalidArgumentError', 'choices', 'Argument'];
+      for (let at = 0; at < 20; at++) {
+        const began = performance.now();
+        await hoverAt(use, names[at % names.length]!);
+        times.push(performance.now() - began);
+      }
+      times.sort((a, b) => a - b);
+      const show = (at: number): number => Math.round(times[at]!);
+      console.log(`hover over 20 names: p50 ${show(9)} ms, p95 ${show(18)} ms, most ${show(19)} ms`);
+      assert.equal(times.length, 20);
+    });
+
+    test('Recall at Cursor peeks at all of them', async () => {
+      const editor = await vscode.window.showTextDocument(use);
+      const position = use.positionAt(use.getText().lastIndexOf('choices') + 1);
+      editor.selection = new vscode.Selection(position, position);
+      const reply = await vscode.commands.executeCommand<RecallAtReply>('longview.recallAtCursor');
+      assert.deepEqual(
+        reply.candidates.map(({ path, startLine }) => `${path}:${startLine}`),
+        ['lib/argument.js', 'lib/option.js'].map(path => `${path}:${lineOf(path, '  choices(')}`),
+      );
+      await vscode.commands.executeCommand('closeReferenceSearch');
+    });
+
+    test('inlay hints: off, until the setting is on; then the only definitions of calls', async () => {
+      const hints = async (): Promise<string[]> => {
+        const all = new vscode.Range(0, 0, use.lineCount, 0);
+        const found = await vscode.commands.executeCommand<vscode.InlayHint[]>(
+          'vscode.executeInlayHintProvider',
+          use.uri,
+          all,
+        );
+        const labels = found.map(({ label }) =>
+          typeof label === 'string' ? label : label.map(part => part.value).join(''),
+        );
+        return labels.filter(label => label.startsWith('→'));
+      };
+      const settings = vscode.workspace.getConfiguration('longview');
+      assert.deepEqual(await hints(), []);
+      await settings.update('inlayHints.enabled', true, vscode.ConfigurationTarget.Global);
+      try {
+        assert.deepEqual(await hints(), [
+          `→ lib/argument.js:${lineOf('lib/argument.js', 'class Argument')}`,
+          `→ lib/error.js:${lineOf('lib/error.js', 'class InvalidArgumentError')}`,
+        ]);
+      } finally {
+        await settings.update('inlayHints.enabled', undefined, vscode.ConfigurationTarget.Global);
+      }
+    });
+  });
+}
