@@ -18,6 +18,8 @@ const weights = {
   receiverClass: 2.5,
   receiverLike: 1.2,
   ownClass: 3,
+  classNear: 1.5,
+  classMentioned: 0.8,
   fileImported: 1,
   sameFolder: 0.6,
   sharedFolder: 0.2,
@@ -61,6 +63,10 @@ export function signalsOf(definition: IndexedDefinition, use: Use): Signals {
   }
 
   let score = evidence;
+  if (definition.container !== undefined) {
+    if (context.near.has(definition.container)) score += weights.classNear;
+    else if (context.mentioned.has(definition.container)) score += weights.classMentioned;
+  }
   if (imports.some(one => matchOf(one, path) === 2)) score += weights.fileImported;
   score += nearness(definition.path, use.path);
   score += languageScore(definition, use.language);

@@ -19,6 +19,9 @@ export interface UseContext {
   readonly imports: readonly Import[];
   /** The class around it and what it extends, nearest first. */
   readonly classes: readonly string[];
+  /** Identifiers of the lines just before, and of the file. */
+  readonly near: ReadonlySet<string>;
+  readonly mentioned: ReadonlySet<string>;
   /** Assigned, declared or taken as a parameter in the text before. */
   readonly isBound: boolean;
 }
@@ -26,6 +29,7 @@ export interface UseContext {
 const importLine =
   /^\s*(?:from\s+\S+\s+import\b|import\b|export\s+.*\bfrom\b|export\s*\{|(?:const|let|var)\s.*\brequire\s*\(|#\s*include\b|(?:pub\s+)?use\s|using\s|require(?:_relative)?\s*\(?\s*['"]|source\s|\.\s+\S|@use\b|load\s*\()/;
 const statementLines = 80;
+const nearCharacters = 600;
 const selfNames = new Set(['self', 'this', 'cls', 'super', 'base', 'parent']);
 
 /** `before` ends with the identifier; `text` is the file's, for its imports. */
@@ -40,8 +44,14 @@ export function useContext(identifier: string, before: string, text: string): Us
     isConstruction: /\bnew\s+$/.test(left),
     imports: importsOf(text),
     classes: classesAround(left),
+    near: namesOf(left.slice(-nearCharacters)),
+    mentioned: namesOf(text),
     isBound: dot === null && isBound(identifier, left),
   };
+}
+
+function namesOf(text: string): ReadonlySet<string> {
+  return new Set(text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu));
 }
 
 export function isSelf(receiver: string | undefined): boolean {

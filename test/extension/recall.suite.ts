@@ -27,7 +27,7 @@ export function defineRecallSuite(): void {
         document.uri,
         position,
       );
-      const texts = hovers.flatMap(({ contents }) => contents.map(one => (typeof one === 'string' ? one : one.value)));
+      const texts = hovers.flatMap(({ contents }) => contents.map(one => (one as vscode.MarkdownString).value));
       return texts.filter(text => text.includes('Longview:')).join('\n');
     };
     const lineOf = (path: string, text: string): number =>
