@@ -38,12 +38,12 @@ export class DefinitionRequests {
     return { folder, name: name.name, range: new vscode.Range(line, name.start, line, name.end) };
   }
 
-  /** Undefined where the folder is not asked about. `withoutModel`: at once, and only by names. */
+  /** Undefined where the folder is not asked about. */
   async ask(
     document: vscode.TextDocument,
     { folder, name, range }: NamedPlace,
     token: vscode.CancellationToken,
-    { withoutModel = false, evenIfQuiet = false } = {},
+    { evenIfQuiet = false } = {},
   ): Promise<RecallAtReply | undefined> {
     const key = folder.uri.toString();
     if (!evenIfQuiet && Date.now() < (this.quietUntil.get(key) ?? 0)) return undefined;
@@ -56,7 +56,6 @@ export class DefinitionRequests {
       column: range.start.character + 1,
       before: document.getText(new vscode.Range(start, range.end)).slice(-textBefore),
       languageId: document.languageId,
-      ...(withoutModel ? { withoutModel } : {}),
     };
     const reply = await this.client.request(method.recallAt, params, token);
     if (reply.filesRead === 0) this.quietUntil.set(key, Date.now() + quietMs);

@@ -1,6 +1,6 @@
 /**
  * `→ src/x.ts:12` after calls whose only known definition is in another file. Off unless the setting is on; only lines that
- * are visible, a bounded number of names, each asked about once for a version of the document, never the model.
+ * are visible, a bounded number of names, each asked about once for a version of the document.
  */
 import * as vscode from 'vscode';
 import type { DefinitionCandidate } from '../protocol/index.js';
@@ -80,7 +80,7 @@ async function hintsFor(
     if (token.isCancellationRequested || hints.length >= mostHints) break;
     if (!parts.has(place.name)) {
       if (asked++ >= mostNames) continue;
-      const reply = await requests.ask(document, place, token, { withoutModel: true });
+      const reply = await requests.ask(document, place, token);
       const only = reply?.certainty === 'one' ? reply.candidates[0] : undefined;
       parts.set(place.name, only && partOf(place.folder, only));
     }

@@ -189,8 +189,6 @@ export interface RecallAtParams extends FileParams {
   /** Text of the document up to and including the identifier, its last 4,000 characters: may be unsaved. */
   readonly before: string;
   readonly languageId: string;
-  /** Several definitions are ordered without the model: at once. */
-  readonly withoutModel?: boolean;
 }
 
 export interface DefinitionCandidate extends RecalledPlace {
@@ -205,7 +203,7 @@ export interface DefinitionCandidate extends RecalledPlace {
 export interface RecallAtReply {
   /** Best first. */
   readonly candidates: readonly DefinitionCandidate[];
-  /** `one`: exactly one definition of that name is known and nothing speaks against it; `ranked`: several, or one in doubt; `none`. */
+  /** `one`: exactly one definition of that name is known and nothing speaks against it; `ranked`: several, ordered, or one in doubt; `none`. */
   readonly certainty: 'one' | 'ranked' | 'none';
   /** How they were found, for the user: e.g. `only definition of this name in 1,204 files read`. */
   readonly how: string;

@@ -23,7 +23,7 @@ export async function runRecall(call: Call, place: string, flags: RecallFlags): 
     throw new LongviewError('usage', `${file} is not in ${root}: name its folder with --dir.`);
   const { identifier, before } = identifierAt(await readFile(absolute, 'utf8'), line, column, file);
   const found = await withHouse(call, root, flags, ({ memory }) =>
-    recallAt({ memory, path, identifier, before }, { signal }),
+    recallAt({ memory, path, identifier, before }, { signal, patienceMs: { list: 600_000, model: 0 } }),
   );
   if (flags.json) {
     surface.json(found);
