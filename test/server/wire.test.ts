@@ -203,6 +203,30 @@ suite('server wire', () => {
     client.dispose();
   });
 
+  test('a name is recalled while a read runs, with what the client knows of its place', async () => {
+    const nothing = { candidates: [], certainty: 'none', how: 'unknown', filesRead: 2 } as const;
+    let finish = (): void => undefined;
+    const heard: unknown[] = [];
+    const backend = backendWith({
+      read: async () => {
+        await new Promise<void>(done => (finish = done));
+        return { filesRead: 0, filesForgotten: 0, filesFailed: 0, tokensRead: 0, readMs: 0 };
+      },
+      recallAt: (at, use) => {
+        heard.push(at, use);
+        return Promise.resolve(nothing);
+      },
+    });
+    const client = await connect(backend);
+    const read = client.sendRequest(method.read, { id: '1', folder });
+    const place = { path: 'a.ts', identifier: 'send', line: 3, column: 5, before: 'x.send', languageId: 'typescript' };
+    assert.deepEqual(await client.sendRequest(method.recallAt, { id: '2', folder, ...place }), nothing);
+    assert.deepEqual(heard, [root, { id: '2', folder, ...place }]);
+    finish();
+    await read;
+    client.dispose();
+  });
+
   test('progress of one task is thinned out, its end always comes', async () => {
     const backend = backendWith({
       read: (_root, { onProgress }) => {
