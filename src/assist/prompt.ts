@@ -97,12 +97,14 @@ async function cut(text: string, most: number, countTokens: PromptParts['countTo
 
 export type Show = (place: Place, lines: readonly string[]) => string;
 
-/** A passage without line numbers, for small models. */
-export const bare: Show = (place, lines) => {
+const bare: Show = (place, lines) => {
   const text = quoted(lines.join('\n'));
   const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
   return `File ${placeOf(place)}:\n${fence}\n${text}\n${fence}`;
 };
+
+/** Lines alone, for a prompt that speaks of nothing else. */
+export const unframed: Show = (_place, lines) => quoted(lines.join('\n'));
 
 export function numbered(number: number): Show {
   return (place, lines) =>

@@ -8,6 +8,7 @@ import type { Engine } from '../engine/index.js';
 import type { Coverage, ReadReport, WorkspaceMemory } from '../memory/index.js';
 import { checkPlace, type Place } from './citations.js';
 import { coverageLine } from './coverage.js';
+import { draftOfChanges, findChanges, rememberChanges, type FoundChanges } from './summary-changes.js';
 import { draftOfFile, draftOfFolder, draftOfSelection, isUnder, type Draft, type TextOf } from './summary-draft.js';
 import { SentenceWriter } from './summary-sentence.js';
 
@@ -16,7 +17,9 @@ export type SummaryTarget =
   | ({ readonly kind: 'selection' } & TextOf)
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'folder'; readonly path: string }
-  | { readonly kind: 'workspace' };
+  | { readonly kind: 'workspace' }
+  /** Since a commit, or since the last summary of changes; the last commit where there was none. */
+  | { readonly kind: 'changes'; readonly since?: string };
 
 export interface SummarizeRequest {
   readonly memory: WorkspaceMemory;
@@ -65,7 +68,13 @@ export interface SummaryResult {
   readonly provider: string;
 }
 
-const DEFAULT_SENTENCES: Record<SummaryTarget['kind'], number> = { selection: 4, file: 8, folder: 12, workspace: 12 };
+const DEFAULT_SENTENCES: Record<SummaryTarget['kind'], number> = {
+  selection: 4,
+  file: 8,
+  folder: 12,
+  workspace: 12,
+  changes: 12,
+};
 
 export async function summarize(request: SummarizeRequest, options: SummarizeOptions = {}): Promise<SummaryResult> {
   const { memory, engine, target } = request;
@@ -73,8 +82,9 @@ export async function summarize(request: SummarizeRequest, options: SummarizeOpt
   const most = request.maxSentences ?? DEFAULT_SENTENCES[target.kind];
   if (most < 1) throw new LongviewError('usage', 'A summary has at least one sentence.');
   const start = performance.now();
-  const report = await read(request, options);
-  const draft = await draftOf(request, most, options);
+  const changes = target.kind === 'changes' ? await findChanges(target.since, memory, signal) : undefined;
+  const report = await read(request, changes, options);
+  const draft = await draftOf(request, changes, most, options);
   const shown = target.kind === 'selection' ? target : undefined;
   const writer = new SentenceWriter(engine);
   const summary: SummarySentence[] = [];
@@ -94,6 +104,7 @@ export async function summarize(request: SummarizeRequest, options: SummarizeOpt
     summary.push(sentence);
     options.onSentence?.(sentence);
   }
+  if (changes) await rememberChanges(memory, signal);
   onProgress?.({ task: 'Summarizing', done: draft.tasks.length, total: draft.tasks.length, unit: 'steps' });
   const totalMs = performance.now() - start;
   return {
@@ -123,6 +134,7 @@ export function summaryCoverageLine(coverage: SummaryCoverage): string {
 /** Reads what the target needs, and nothing beside a reading that runs already. */
 async function read(
   { memory, target }: SummarizeRequest,
+  changes: FoundChanges | undefined,
   { signal, onProgress }: SummarizeOptions,
 ): Promise<ReadReport | undefined> {
   switch (target.kind) {
@@ -137,11 +149,16 @@ async function read(
       return memory.refresh({ signal, onProgress, only: path => isUnder(path, target.path) });
     case 'workspace':
       return memory.isReading ? undefined : memory.refresh({ signal, onProgress });
+    case 'changes': {
+      const changed = new Set(changes?.files.map(file => file.path));
+      return memory.isReading ? undefined : memory.refresh({ signal, onProgress, only: path => changed.has(path) });
+    }
   }
 }
 
 function draftOf(
   { memory, target }: SummarizeRequest,
+  changes: FoundChanges | undefined,
   most: number,
   { signal, onProgress }: SummarizeOptions,
 ): Draft | Promise<Draft> {
@@ -154,6 +171,8 @@ function draftOf(
       return draftOfFolder(target.path, most, memory, { signal, onProgress });
     case 'workspace':
       return draftOfFolder('', most, memory, { signal, onProgress });
+    case 'changes':
+      return draftOfChanges(changes!, most, memory, signal);
   }
 }
 

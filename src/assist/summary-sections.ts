@@ -153,7 +153,7 @@ const LONGEST_SENTENCE = 240;
 export function firstSentence(lines: readonly string[]): string | undefined {
   const text = plain(lines.join(' '));
   if (!/\p{L}{2}/u.test(text)) return undefined;
-  const end = /[.!?](?=["')\]]*\s+["'(`]?[\p{Lu}\p{N}])|[。！？]/u.exec(text);
+  const end = /(?<!\b(?:[Ee]\.g|[Ii]\.e|cf|vs|etc))[.!?](?=["')\]]*\s+["'(`]?[\p{Lu}\p{N}])|[。！？]/u.exec(text);
   const sentence = (end ? text.slice(0, end.index + 1) : text).trim();
   if (sentence.length <= LONGEST_SENTENCE) return sentence;
   return `${sentence.slice(0, sentence.lastIndexOf(' ', LONGEST_SENTENCE) || LONGEST_SENTENCE)} …`;

@@ -7,8 +7,8 @@ import { LongviewError, codeOf } from '../base/index.js';
 import type { Engine, GenerateResult } from '../engine/index.js';
 import { isFaithful, wordsKey } from './faithful.js';
 import { withoutLoops } from './loops.js';
-import { OTHER_SCRIPT, bare, fitting, numbered, styleFor, type Passage, type PromptStyle } from './prompt.js';
-import type { Place } from './citations.js';
+import { OTHER_SCRIPT, fitting, numbered, styleFor, unframed, type Passage, type PromptStyle } from './prompt.js';
+import { isWithin, type Place } from './citations.js';
 import type { Section } from './summary-sections.js';
 
 export interface SentenceTask {
@@ -18,6 +18,8 @@ export interface SentenceTask {
   readonly about: 'part' | 'file';
   /** Stands before the sentence, e.g. the file's path and what changed in it. */
   readonly lead?: string;
+  /** Places that the lead speaks of. */
+  readonly places?: readonly Place[];
 }
 
 export interface Sentence {
@@ -30,7 +32,7 @@ export interface Sentence {
 
 /** Tokens of the lines in the window, of all that is shown and written; and the least share of words from the lines. */
 const LIMITS: Record<PromptStyle, { lines: number; beside: number; write: number; faithful: number }> = {
-  plain: { lines: 260, beside: 0, write: 44, faithful: 0.75 },
+  plain: { lines: 140, beside: 0, write: 44, faithful: 0.75 },
   numbered: { lines: 700, beside: 500, write: 80, faithful: 0.5 },
 };
 
@@ -64,7 +66,14 @@ export class SentenceWriter {
       const isNew = text !== undefined && !this.said.has(wordsKey(text));
       if (isNew && isFaithful(text.slice(begin.length), shown, begin, LIMITS[this.style].faithful)) {
         this.said.add(wordsKey(text));
-        return { text: lead + text, places: passages.map(passage => passage.place), quoted: false };
+        return {
+          text: lead + text,
+          places: placesOf(
+            task,
+            passages.map(passage => passage.place),
+          ),
+          quoted: false,
+        };
       }
     }
     const { path, startLine, endLine } = section;
@@ -72,7 +81,7 @@ export class SentenceWriter {
     const own = quotesOf(section, task).find(text => !this.said.has(wordsKey(text)));
     if (own === undefined) return undefined;
     this.said.add(wordsKey(own));
-    return { text: lead + own, places: [place], quoted: true };
+    return { text: lead + own, places: placesOf(task, [place]), quoted: true };
   }
 
   private async passages(sections: readonly Section[]): Promise<Passage[]> {
@@ -81,7 +90,7 @@ export class SentenceWriter {
     const out: Passage[] = [];
     let left = lines;
     for (const section of sections) {
-      const show = this.style === 'plain' ? bare : numbered(out.length + 1);
+      const show = this.style === 'plain' ? unframed : numbered(out.length + 1);
       const passage = await fitting({ ...section, text: section.lines.join('\n') }, left, show, count);
       if (passage) out.push(passage);
       left = Math.min(beside, left - (passage?.tokens ?? 0));
@@ -125,6 +134,11 @@ export class SentenceWriter {
   }
 }
 
+/** The lead's places, and those shown that lie in none of them. */
+function placesOf({ places: told = [] }: SentenceTask, shown: readonly Place[]): Place[] {
+  return [...told, ...shown.filter(place => !told.some(one => isWithin(place, one)))];
+}
+
 /** The path and the lines of a passage, without the numbers it is shown with. */
 function exactLines({ path, startLine, endLine }: Place, sections: readonly Section[]): string {
   const section = sections.find(one => one.path === path && one.startLine === startLine);
@@ -132,23 +146,21 @@ function exactLines({ path, startLine, endLine }: Place, sections: readonly Sect
 }
 
 function questionOf({ kind, name }: Section, { about }: SentenceTask, style: PromptStyle): string {
+  // A small model does best with the lines alone and one plain instruction (docs/measurements.md).
+  if (style === 'plain') return 'Summarize this in one sentence.';
   const what =
     about === 'file'
       ? 'what this file is for'
       : kind === 'code' && name !== undefined
         ? `what \`${name}\` does`
         : 'what this part is about';
-  return style === 'plain'
-    ? `Say in one sentence ${what}.`
-    : `Say in one short, exact sentence ${what}. Only the sentence.`;
+  return `Say in one short, exact sentence ${what}. Only the sentence.`;
 }
 
 /** The sentence is begun for the model with what it is about; not in front of other scripts than Latin. */
 function beginOf({ kind, name, lines }: Section, { about }: SentenceTask): string {
   if (OTHER_SCRIPT.test(lines.join('\n'))) return '';
-  if (about === 'file') return 'This file';
-  if (name === undefined || /\n|\. /.test(name)) return '';
-  return kind === 'code' ? `\`${name}\`` : `${name.replace(/[:.]$/, '')}:`;
+  return about === 'part' && kind === 'code' && name !== undefined ? `\`${name}\`` : '';
 }
 
 /** What was written as one sentence, with its end; undefined if it has none. */

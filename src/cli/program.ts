@@ -45,6 +45,8 @@ export function buildProgram(call: Call): Command {
     .description('what a file, a folder or some lines are about, each sentence with its place')
     .argument('<path>', 'a file or folder')
     .option('--lines <first-last>', 'these lines of the file alone')
+    .option('--changes', 'what changed in the folder since the last summary of changes')
+    .option('--since <commit>', 'what changed in the folder since a commit')
     .option(
       '--max-sentences <count>',
       'at most so many sentences (default: 8 for a file, 12 for a folder)',

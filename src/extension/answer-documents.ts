@@ -11,7 +11,16 @@ const mostKept = 50;
 /** The editor takes a changed document in at most this often. */
 const updateEveryMs = 120;
 
-export class AnswerDocument {
+/** A document that grows. */
+export interface ShownDocument {
+  readonly uri: vscode.Uri;
+  readonly folder: vscode.Uri;
+  readonly content: string;
+  /** Paths that it may link to. */
+  readonly paths: readonly string[];
+}
+
+export class AnswerDocument implements ShownDocument {
   private parts: AnswerParts;
   private timer: NodeJS.Timeout | undefined;
 
@@ -52,7 +61,7 @@ export class AnswerDocument {
 }
 
 export class AnswerDocuments implements vscode.TextDocumentContentProvider, vscode.DocumentLinkProvider {
-  private readonly answers = new Map<string, AnswerDocument>();
+  private readonly answers = new Map<string, ShownDocument>();
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   private readonly subscriptions: { dispose(): unknown }[];
   private lastNumber = 0;
@@ -74,10 +83,15 @@ export class AnswerDocuments implements vscode.TextDocumentContentProvider, vsco
     return answer;
   }
 
-  /** A document that is not shown yet. */
+  /** An answer that is not shown yet. */
   add(folder: vscode.Uri, parts: AnswerParts): AnswerDocument {
+    return this.make((uri, changed) => new AnswerDocument(uri, folder, parts, changed));
+  }
+
+  /** A document that is not shown yet; it calls `changed` when its content did. */
+  make<D extends ShownDocument>(create: (uri: vscode.Uri, changed: (uri: vscode.Uri) => void) => D): D {
     const uri = vscode.Uri.from({ scheme: answerScheme, path: `/Longview ${++this.lastNumber}.md` });
-    const answer = new AnswerDocument(uri, folder, parts, changed => this.changed.fire(changed));
+    const answer = create(uri, changed => this.changed.fire(changed));
     const open = new Set(vscode.workspace.textDocuments.map(document => document.uri.toString()));
     const closed = [...this.answers.keys()].filter(key => !open.has(key));
     for (const key of closed.slice(0, Math.max(0, closed.length - mostKept))) this.answers.delete(key);

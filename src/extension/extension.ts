@@ -25,6 +25,7 @@ import { ServerClient } from './server-client.js';
 import { serverOptions } from './server-options.js';
 import type { Services } from './services.js';
 import { activateStatusBar } from './status-bar.js';
+import { activateSummarize } from './summarize.js';
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('Longview', { log: true });
@@ -41,6 +42,7 @@ export function activate(context: vscode.ExtensionContext): void {
     reading,
     activateAsk(services),
     activateMemoryView(services),
+    activateSummarize(services),
     activateStatusBar(services),
     activateLanguageStatus(services),
     activateModels(services),

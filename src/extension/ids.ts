@@ -3,6 +3,11 @@
 export const command = {
   ask: 'longview.ask',
   askAboutSelection: 'longview.askAboutSelection',
+  summarizeSelection: 'longview.summarizeSelection',
+  summarizeFile: 'longview.summarizeFile',
+  summarizeFolder: 'longview.summarizeFolder',
+  summarizeWorkspace: 'longview.summarizeWorkspace',
+  summarizeChanges: 'longview.summarizeChanges',
   readNow: 'longview.readNow',
   pause: 'longview.pauseReading',
   showMenu: 'longview.showMenu',

@@ -223,7 +223,7 @@ export type SummaryTarget =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'workspace' }
-  /** Since a commit, or since the last summary of changes where `since` is missing. */
+  /** Since a commit; where `since` is missing, since the last summary of changes, or the last commit if there was none. */
   | { readonly kind: 'changes'; readonly since?: string };
 
 export interface SummarizeParams extends WorkParams {
@@ -233,9 +233,13 @@ export interface SummarizeParams extends WorkParams {
 
 export interface SummarySentence {
   readonly text: string;
+  /** At least one; each was checked. */
   readonly places: readonly Place[];
+  /** The words are the author's, not the model's. */
+  readonly quoted: boolean;
 }
 
+/** The next sentence; nothing of it changes later. */
 export interface SentenceEvent {
   readonly id: string;
   readonly sentence: SummarySentence;
@@ -243,7 +247,11 @@ export interface SentenceEvent {
 
 export interface SummaryReply {
   readonly summary: readonly SummarySentence[];
+  /** What is to be said beside the sentences, e.g. which files were deleted. Markdown. */
+  readonly notes: readonly string[];
   readonly coverage: CoverageCounts;
+  /** For the user: of how many sections and files the sentences are, and the coverage. */
+  readonly basis: string;
   readonly timing: { readonly totalMs: number; readonly readTokens: number; readonly writtenTokens: number };
   readonly model: string;
 }

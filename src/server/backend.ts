@@ -89,4 +89,12 @@ export interface RecallAtBackend {
 }
 
 export interface Backend
-  extends MemoryBackend, AskBackend, RecallBackend, RecallAtBackend, ChatBackend, ModelBackend, Disposable {}
+  extends
+    MemoryBackend,
+    AskBackend,
+    Summarizer,
+    RecallBackend,
+    RecallAtBackend,
+    ChatBackend,
+    ModelBackend,
+    Disposable {}

@@ -4,7 +4,14 @@
  */
 import type { Connection } from 'vscode-languageserver/node';
 import type { Log } from '../base/index.js';
-import { event, method, type LogEvent, type RecalledEvent, type TextEvent } from '../protocol/index.js';
+import {
+  event,
+  method,
+  type LogEvent,
+  type RecalledEvent,
+  type SentenceEvent,
+  type TextEvent,
+} from '../protocol/index.js';
 import type { Backend } from './backend.js';
 import { Requests, rootOf } from './requests.js';
 
@@ -25,6 +32,12 @@ export function registerHandlers(connection: Connection, backend: () => Backend)
       void connection.sendNotification(event.recalled, { id, recalled } satisfies RecalledEvent);
     const onText = textSender(connection, id);
     return backend().ask(rootOf(params), { question, now, maxTokens, selection }, { ...work, onRecalled, onText });
+  });
+  requests.long(method.summarize, 'summarize', 'user', (params, work) => {
+    const { id, target, maxSentences } = params;
+    const onSentence = (sentence: SentenceEvent['sentence']): void =>
+      void connection.sendNotification(event.sentence, { id, sentence } satisfies SentenceEvent);
+    return backend().summarize(rootOf(params), { target, maxSentences }, { ...work, onSentence });
   });
   requests.long(method.recall, 'recall', 'user', (params, work) =>
     backend().recall(rootOf(params), params.question, params.limit, work),

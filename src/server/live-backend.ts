@@ -7,12 +7,14 @@ import { chatBackend, recallBackend } from './live-chat.js';
 import { LiveHouse } from './live-house.js';
 import { modelBackend } from './live-models.js';
 import { recallAtBackend } from './live-recall-at.js';
+import { summarizeBackend } from './live-summaries.js';
 
 export function openLiveBackend(options: ServerOptions, log: Log): Backend {
   const house = new LiveHouse(options, log);
   return {
     ...memoryBackend(house),
     ...askBackend(house),
+    ...summarizeBackend(house),
     ...recallBackend(house),
     ...chatBackend(house),
     ...recallAtBackend(house),

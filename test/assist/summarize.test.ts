@@ -239,6 +239,7 @@ suite('parts of a summary', () => {
       firstSentence(['Reads a.ts and b.ts, e.g. twice. Then', 'stops.']),
       'Reads a.ts and b.ts, e.g. twice.',
     );
+    assert.equal(firstSentence(['E.g. `1 of 2` files. More.']), 'E.g. `1 of 2` files.');
     assert.equal(firstSentence(['See [the **guide**](g.md) now']), 'See the guide now');
     assert.equal(firstSentence(['----', '123']), undefined);
   });

@@ -116,10 +116,16 @@ suite('chat text', () => {
   });
 
   test('a summary for another model: each sentence with its places', () => {
-    const reply = { coverage, timing: { totalMs: 1, readTokens: 1, writtenTokens: 1 }, model: 'tiny' };
+    const reply = {
+      notes: [],
+      basis: '',
+      coverage,
+      timing: { totalMs: 1, readTokens: 1, writtenTokens: 1 },
+      model: 'tiny',
+    };
     const summary = [
-      { text: 'It retries.', places: [{ path: 'a.ts', startLine: 3, endLine: 3 }] },
-      { text: 'It ends.', places: [] },
+      { text: 'It retries.', places: [{ path: 'a.ts', startLine: 3, endLine: 3 }], quoted: false },
+      { text: 'It ends.', places: [], quoted: false },
     ];
     assert.match(summaryText({ ...reply, summary }), /^- It retries\. \(a\.ts:3\)\n- It ends\.\n\n1,204 of/);
     assert.match(summaryText({ ...reply, summary: [] }), /^There is nothing to summarize\./);

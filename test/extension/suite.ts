@@ -4,6 +4,7 @@ import { defineChatSuite } from './chat.suite.js';
 import { definePanelSuite } from './panel.suite.js';
 import { defineRecallSuite } from './recall.suite.js';
 import { runSuites } from './run-suites.js';
+import { defineSummarizeSuite } from './summarize.suite.js';
 
 export function run(): Promise<void> {
   return runSuites(() => {
@@ -11,5 +12,6 @@ export function run(): Promise<void> {
     defineChatSuite();
     definePanelSuite();
     defineRecallSuite();
+    defineSummarizeSuite();
   });
 }

@@ -12,7 +12,7 @@ import {
 } from 'vscode-jsonrpc/node';
 import { createConnection } from 'vscode-languageserver/node';
 import { LongviewError, throwIfCancelled } from '../../src/base/index.js';
-import { event, method, type AskReply, type PingReply } from '../../src/protocol/index.js';
+import { event, method, type AskReply, type PingReply, type SummaryReply } from '../../src/protocol/index.js';
 import type { Backend } from '../../src/server/backend.js';
 import { serve } from '../../src/server/serve.js';
 
@@ -80,6 +80,37 @@ suite('server wire', () => {
       { id: '7', text: 'a.ts.' },
     ]);
     assert.deepEqual(opened, [{ threads: 3 }], 'the backend is opened once, with the options of initialize');
+    client.dispose();
+  });
+
+  test('summarize: sentence after sentence, then the reply; the target arrives as it was sent', async () => {
+    const heard: unknown[] = [];
+    const sentences = [1, 2].map(line => ({
+      text: `Line ${line}.`,
+      places: [{ path: 'a.ts', startLine: line, endLine: line }],
+      quoted: false,
+    }));
+    const summary: SummaryReply = {
+      summary: sentences,
+      notes: ['Deleted: `b.ts`.'],
+      coverage: reply.coverage,
+      basis: '1 of 1 files read',
+      timing: { totalMs: 3, readTokens: 4, writtenTokens: 5 },
+      model: 'tiny',
+    };
+    const backend = backendWith({
+      summarize: (at, request, { onSentence }) => {
+        heard.push(at, request);
+        sentences.forEach(onSentence);
+        return Promise.resolve(summary);
+      },
+    });
+    const client = await connect(backend);
+    client.onNotification(event.sentence, it => void heard.push(it));
+    const target = { kind: 'changes', since: 'main' } as const;
+    const params = { id: '3', folder, target, maxSentences: 2 };
+    assert.deepEqual(await client.sendRequest(method.summarize, params), summary);
+    assert.deepEqual(heard, [root, { target, maxSentences: 2 }, ...sentences.map(sentence => ({ id: '3', sentence }))]);
     client.dispose();
   });
 

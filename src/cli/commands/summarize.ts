@@ -1,5 +1,5 @@
 /**
- * `longview summarize`: what a file, some of its lines or a folder is about, each sentence with its place, as Markdown on
+ * `longview summarize`: what a file, some of its lines or a folder is about, or what changed in it, each sentence with its place, as Markdown on
  * stdout. The memory is that of the nearest folder above that has one, or is a repository.
  */
 import { readFileSync, realpathSync, statSync } from 'node:fs';
@@ -13,6 +13,8 @@ import { count, duration } from '../text.js';
 
 export interface SummarizeFlags extends ConsentFlags {
   readonly lines?: string;
+  readonly changes?: boolean;
+  readonly since?: string;
   readonly maxSentences?: number;
 }
 
@@ -52,6 +54,11 @@ function locate(given: string, flags: SummarizeFlags): { root: string; target: S
   const path = realpathSync(resolve(given));
   const root = workspaceOf(stat.isDirectory() ? path : dirname(path), dataOf(flags));
   const inside = relative(root, path).split(sep).join('/');
+  if (flags.changes === true || flags.since !== undefined) {
+    if (flags.lines !== undefined) throw new LongviewError('usage', 'Give --lines or changes, not both.');
+    if (inside !== '') throw new LongviewError('usage', `Changes are those of a whole workspace: name ${root}`);
+    return { root, target: { kind: 'changes', since: flags.since } };
+  }
   if (flags.lines !== undefined) return { root, target: selection(path, inside, flags.lines, stat.isDirectory()) };
   if (!stat.isDirectory()) return { root, target: { kind: 'file', path: inside } };
   return { root, target: inside === '' ? { kind: 'workspace' } : { kind: 'folder', path: inside } };

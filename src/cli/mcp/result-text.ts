@@ -13,12 +13,14 @@ export function recallText(places: readonly (Place & { readonly text: string })[
 
 export function summaryText(
   summary: readonly { readonly text: string; readonly places: readonly Place[] }[],
+  notes: readonly string[],
   coverage: Coverage,
 ): string {
   const lines = summary.map(({ text, places }) =>
     places.length === 0 ? `- ${text}` : `- ${text} (${places.map(placeOf).join(', ')})`,
   );
-  return [lines.length > 0 ? lines.join('\n') : 'There is nothing to summarize.', closing(coverage)].join('\n\n');
+  const sentences = lines.length > 0 ? lines.join('\n') : 'There is nothing to summarize.';
+  return [sentences, ...notes, closing(coverage)].join('\n\n');
 }
 
 export function statusText(

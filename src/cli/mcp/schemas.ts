@@ -63,7 +63,8 @@ export const summarizeShape = {
   },
   output: {
     folder: z.string(),
-    summary: z.array(z.object({ text: z.string(), places: z.array(place) })),
+    summary: z.array(z.object({ text: z.string(), places: z.array(place), quoted: z.boolean() })),
+    notes: z.array(z.string()),
     coverage,
     model: z.string(),
   },

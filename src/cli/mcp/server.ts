@@ -10,7 +10,7 @@ import {
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { Backend, Summarizer, SummaryTarget, Work } from '../../server/index.js';
+import type { Backend, SummaryTarget, Work } from '../../server/index.js';
 import { progressNotes } from './progress.js';
 import { recallText, statusText, summaryText } from './result-text.js';
 import { Roots, pathWithin } from './roots.js';
@@ -27,11 +27,7 @@ const instructions =
 const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 /** `given` are real absolute paths of folders; empty: the client's roots are taken. */
-export function createMcpServer(
-  backend: Backend & Partial<Summarizer>,
-  given: readonly string[],
-  version: string,
-): McpServer {
+export function createMcpServer(backend: Backend, given: readonly string[], version: string): McpServer {
   const server = new McpServer({ name: 'longview', title: 'Longview', version }, { instructions });
   const roots = new Roots(given, async () => {
     if (!server.server.getClientCapabilities()?.roots) return [];
@@ -40,7 +36,7 @@ export function createMcpServer(
   server.server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
   addRecall(server, backend, roots);
   addAsk(server, backend, roots);
-  if (backend.summarize) addSummarize(server, { ...backend, summarize: backend.summarize }, roots);
+  addSummarize(server, backend, roots);
   addStatus(server, backend, roots);
   return server;
 }
@@ -83,7 +79,7 @@ function addAsk(server: McpServer, backend: Backend, roots: Roots): void {
   });
 }
 
-function addSummarize(server: McpServer, backend: Backend & Summarizer, roots: Roots): void {
+function addSummarize(server: McpServer, backend: Backend, roots: Roots): void {
   const config = {
     title: 'Summarize',
     description:
@@ -103,8 +99,8 @@ function addSummarize(server: McpServer, backend: Backend & Summarizer, roots: R
       { target, maxSentences: input.maxSentences },
       { ...work, onSentence: () => undefined },
     );
-    const { summary, coverage, model } = reply;
-    return result({ folder: root, summary, coverage, model }, summaryText(summary, coverage));
+    const { summary, notes, coverage, model } = reply;
+    return result({ folder: root, summary, notes, coverage, model }, summaryText(summary, notes, coverage));
   });
 }
 

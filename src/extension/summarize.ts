@@ -1,0 +1,184 @@
+/**
+ * The commands *Summarize Selection / File / Folder / Workspace / Changes Since…*: sentence after sentence in a document, each
+ * with a link to its lines. Never summarizes by itself: the server does.
+ */
+import * as vscode from 'vscode';
+import { method, type SummaryTarget } from '../protocol/index.js';
+import type { ShownDocument } from './answer-documents.js';
+import { command } from './ids.js';
+import { ensureModel, progressText } from './model-consent.js';
+import { chooseFolder, userCommand, type Services } from './services.js';
+import { pathsOf, renderSummary, type SummaryParts } from './summary-text.js';
+
+export function activateSummarize(services: Services): vscode.Disposable {
+  return vscode.Disposable.from(
+    userCommand(services, command.summarizeSelection, () => summarize(services, ofSelection())),
+    userCommand(services, command.summarizeFile, (given?: vscode.Uri) => summarize(services, ofFile(given))),
+    userCommand(services, command.summarizeFolder, async (given?: vscode.Uri) =>
+      summarize(services, await ofFolder(given)),
+    ),
+    userCommand(services, command.summarizeWorkspace, async () => summarize(services, await ofWorkspace())),
+    userCommand(services, command.summarizeChanges, async (given?: ChangesArguments) =>
+      summarize(services, await ofChanges(given)),
+    ),
+  );
+}
+
+/** For key bindings and tests: what the command would ask the user for. */
+export interface ChangesArguments {
+  /** A commit or branch; `last`: since the last summary of changes. */
+  readonly since: string;
+}
+
+/** What is to be summarized, and how that is called. */
+interface Wanted {
+  readonly folder: vscode.Uri;
+  readonly target: SummaryTarget;
+  readonly title: string;
+  readonly maxSentences?: number;
+}
+
+/** Sentences that an unsaved file gets at most, as a saved one does. */
+const sentencesOfFile = 8;
+
+/** Resolves with the document's URI once the summary is complete, or undefined when the user stepped back. */
+async function summarize(services: Services, wanted: Wanted | undefined): Promise<vscode.Uri | undefined> {
+  const { client, documents } = services;
+  if (!wanted || !(await ensureModel(client, false))) return undefined;
+  const { folder, target, title, maxSentences } = wanted;
+  const summary = documents.make((uri, changed) => new SummaryDocument(uri, folder, title, changed));
+  await documents.show(summary.uri);
+  const params = { folder: folder.toString(), target, maxSentences };
+  await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: 'Longview', cancellable: true },
+    async (progress, token) => {
+      try {
+        const reply = await client.request(method.summarize, params, token, {
+          onProgress: it => progress.report({ message: progressText(it) }),
+          onSentence: sentence => summary.update({ sentences: [...summary.parts.sentences, sentence] }),
+        });
+        summary.update({ reply });
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        summary.update({ problem: token.isCancellationRequested ? vscode.l10n.t('Stopped.') : why });
+        if (!token.isCancellationRequested) throw error;
+      }
+    },
+  );
+  return summary.uri;
+}
+
+class SummaryDocument implements ShownDocument {
+  parts: SummaryParts;
+
+  constructor(
+    readonly uri: vscode.Uri,
+    readonly folder: vscode.Uri,
+    title: string,
+    private readonly changed: (uri: vscode.Uri) => void,
+  ) {
+    this.parts = { title, sentences: [] };
+  }
+
+  get content(): string {
+    return renderSummary(this.parts);
+  }
+
+  get paths(): string[] {
+    return pathsOf(this.parts);
+  }
+
+  /** Sentences are seconds apart, so each change is shown at once. */
+  update(change: Partial<SummaryParts>): void {
+    this.parts = { ...this.parts, ...change };
+    this.changed(this.uri);
+  }
+}
+
+function ofSelection(): Wanted {
+  const editor = vscode.window.activeTextEditor;
+  if (!editor || editor.selection.isEmpty) throw new Error(vscode.l10n.t('Select the lines to summarize first.'));
+  const { start, end } = editor.selection;
+  // A selection that ends at the start of a line does not mean that line.
+  const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
+  const { folder, path } = placeOf(editor.document.uri);
+  const target = linesOf(editor.document, path, start.line, last);
+  return { folder, target, title: vscode.l10n.t('Summary of {0}', `${path}:${target.startLine}-${target.endLine}`) };
+}
+
+function ofFile(given: vscode.Uri | undefined): Wanted {
+  const uri = given ?? vscode.window.activeTextEditor?.document.uri;
+  if (!uri) throw new Error(vscode.l10n.t('Open the file to summarize first.'));
+  const { folder, path } = placeOf(uri);
+  const title = vscode.l10n.t('Summary of {0}', path);
+  const unsaved = vscode.workspace.textDocuments.find(one => one.isDirty && one.uri.toString() === uri.toString());
+  if (!unsaved) return { folder, target: { kind: 'file', path }, title };
+  const target = linesOf(unsaved, path, 0, unsaved.lineCount - 1);
+  return { folder, target, title, maxSentences: sentencesOfFile };
+}
+
+/** Lines as the editor shows them, counted from 0 here. */
+function linesOf(
+  document: vscode.TextDocument,
+  path: string,
+  first: number,
+  last: number,
+): Extract<SummaryTarget, { kind: 'selection' }> {
+  const text = document.getText(new vscode.Range(first, 0, last, document.lineAt(last).range.end.character));
+  return { kind: 'selection', path, startLine: first + 1, endLine: last + 1, text };
+}
+
+async function ofFolder(given: vscode.Uri | undefined): Promise<Wanted | undefined> {
+  const uri = given ?? (await pickFolder());
+  if (!uri) return undefined;
+  const { folder, path } = placeOf(uri);
+  const target: SummaryTarget = path === '' ? { kind: 'workspace' } : { kind: 'folder', path };
+  return { folder, target, title: vscode.l10n.t('Summary of {0}', path === '' ? uri.fsPath : `${path}/`) };
+}
+
+async function pickFolder(): Promise<vscode.Uri | undefined> {
+  const folder = await chooseFolder();
+  if (!folder) return undefined;
+  const openLabel = vscode.l10n.t('Summarize');
+  const options = { canSelectFiles: false, canSelectFolders: true, defaultUri: folder.uri, openLabel };
+  return (await vscode.window.showOpenDialog(options))?.[0];
+}
+
+async function ofWorkspace(): Promise<Wanted | undefined> {
+  const folder = await chooseFolder();
+  if (!folder) return undefined;
+  const title = vscode.l10n.t('Summary of {0}', folder.name);
+  return { folder: folder.uri, target: { kind: 'workspace' }, title };
+}
+
+async function ofChanges(given: ChangesArguments | undefined): Promise<Wanted | undefined> {
+  const folder = await chooseFolder();
+  if (!folder) return undefined;
+  const since = given?.since ?? (await pickSince());
+  if (since === undefined) return undefined;
+  const isLast = since === lastSummary;
+  const title = isLast
+    ? vscode.l10n.t('Changes in {0} since the last summary', folder.name)
+    : vscode.l10n.t('Changes in {0} since {1}', folder.name, since);
+  return { folder: folder.uri, target: { kind: 'changes', since: isLast ? undefined : since }, title };
+}
+
+const lastSummary = 'last';
+
+async function pickSince(): Promise<string | undefined> {
+  const last = { label: vscode.l10n.t('The last summary of changes'), since: lastSummary };
+  const head = { label: vscode.l10n.t('The last commit'), description: 'HEAD', since: 'HEAD' };
+  const other = { label: vscode.l10n.t('Another commit, tag or branch…'), since: '' };
+  const title = vscode.l10n.t('Summarize changes since');
+  const choice = await vscode.window.showQuickPick([last, head, other], { title });
+  if (choice !== other) return choice?.since;
+  const typed = await vscode.window.showInputBox({ title, placeHolder: 'main, v1.2, 4f2a9c1, HEAD~3' });
+  return typed?.trim() || undefined;
+}
+
+function placeOf(uri: vscode.Uri): { folder: vscode.Uri; path: string } {
+  const folder = vscode.workspace.getWorkspaceFolder(uri);
+  if (!folder) throw new Error(vscode.l10n.t('{0} is not in this workspace.', uri.fsPath));
+  const path = uri.toString() === folder.uri.toString() ? '' : vscode.workspace.asRelativePath(uri, false);
+  return { folder: folder.uri, path };
+}
