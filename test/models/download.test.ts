@@ -1,6 +1,7 @@
 /** Downloads against a server that behaves like the hub, and one that does not. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -32,6 +33,11 @@ suite('download', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  /** Breaks off after so many bytes, once they are on the disk. */
+  const cut = (cutAfter: number): Misbehaviour => ({
+    cutAfter,
+    cutWhen: bytes => statSync(`${path}.part`, { throwIfNoEntry: false })?.size === bytes,
+  });
   const misbehave = (...wrongs: Misbehaviour[]) => hub.next.set('model.bin', wrongs);
 
   async function fetchIt(changes: Partial<Parameters<typeof download>[0]> = {}, signal?: AbortSignal): Promise<void> {
@@ -66,7 +72,7 @@ suite('download', () => {
   });
 
   test('goes on after a broken transfer from where it was', async () => {
-    misbehave({ cutAfter: 100_000 }, { cutAfter: 50_000 });
+    misbehave(cut(100_000), cut(50_000));
     await fetchIt();
     await whole();
     const asked = hub.requests('model.bin').map(({ headers }) => [headers.range, headers['if-range']]);
@@ -78,7 +84,7 @@ suite('download', () => {
   });
 
   test('gives up where nothing moves; the next call goes on from there', async () => {
-    misbehave({ cutAfter: 100_000 }, { cutAfter: 0 }, { cutAfter: 0 });
+    misbehave(cut(100_000), { cutAfter: 0 }, { cutAfter: 0 });
     await assert.rejects(fetchIt(), {
       code: 'network',
       message: /broke off after 100000 of 300000 bytes; the same command goes on/,
@@ -92,7 +98,7 @@ suite('download', () => {
   });
 
   test('begins again where the file changed, the tag is weak, or ranges are ignored', async () => {
-    misbehave({ cutAfter: 100_000 }, { cutAfter: 0 }, { cutAfter: 0 });
+    misbehave(cut(100_000), { cutAfter: 0 }, { cutAfter: 0 });
     await assert.rejects(fetchIt(), { code: 'network' });
     hub.tag = '"two"';
     misbehave();
@@ -101,21 +107,21 @@ suite('download', () => {
 
     await rm(path);
     hub.tag = 'W/"weak"';
-    misbehave({ cutAfter: 100_000 });
+    misbehave(cut(100_000));
     await fetchIt();
     await whole();
     assert.equal(hub.requests('model.bin').at(-1)!.headers.range, undefined);
 
     await rm(path);
     hub.tag = '"one"';
-    misbehave({ cutAfter: 100_000 }, { ignoreRange: true });
+    misbehave(cut(100_000), { ignoreRange: true });
     await fetchIt();
     await whole();
   });
 
   test('another part than asked for is not appended', async () => {
     const range = { 'content-range': `bytes 7-${content.length - 1}/${content.length}` };
-    misbehave({ cutAfter: 100_000 }, { headers: range });
+    misbehave(cut(100_000), { headers: range });
     await assert.rejects(fetchIt(), { code: 'network', message: /another part than asked for/ });
   });
 
@@ -172,7 +178,7 @@ suite('download', () => {
 
   test('cancelling stops at once and keeps the part', async () => {
     const stop = new AbortController();
-    misbehave({ cutAfter: 100_000 }, { silent: true });
+    misbehave(cut(100_000), { silent: true });
     const running = fetchIt(
       { onProgress: ({ done }) => (done >= 100_000 ? setTimeout(() => stop.abort(), 50) : undefined) },
       stop.signal,

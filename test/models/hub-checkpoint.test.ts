@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { statSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -187,7 +188,9 @@ suite('hub checkpoint', () => {
 
   test('a transfer that breaks off goes on at the next call, from where it was', async () => {
     const found = await find('maker/Tiny');
-    hub.next.set('model.safetensors', [{ cutAfter: 20_000 }, { cutAfter: 0 }, { cutAfter: 0 }]);
+    const part = join(folder, 'model.safetensors.part');
+    const cutWhen = (bytes: number): boolean => statSync(part, { throwIfNoEntry: false })?.size === bytes;
+    hub.next.set('model.safetensors', [{ cutAfter: 20_000, cutWhen }, { cutAfter: 0 }, { cutAfter: 0 }]);
     await assert.rejects(fetchIt(found), {
       code: 'network',
       message: /broke off after 20000 of 60000 bytes; the same command goes on/,

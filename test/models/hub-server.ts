@@ -14,6 +14,8 @@ export interface Misbehaviour {
   readonly headers?: Record<string, string>;
   /** Closes the connection after this many bytes of the body. */
   readonly cutAfter?: number;
+  /** … once this says so of the bytes sent so far. */
+  readonly cutWhen?: (bytes: number) => boolean;
   /** Sends the whole file whatever range is asked for. */
   readonly ignoreRange?: boolean;
   /** Sends this instead of the file, without a length. */
@@ -194,7 +196,15 @@ export class HubServer {
     if (from > 0) headers['content-range'] = `bytes ${from}-${file.length - 1}/${file.length}`;
     response.writeHead(from > 0 ? 206 : 200, { ...headers, ...wrong.headers });
     if (wrong.cutAfter === undefined) response.end(file.subarray(from));
-    else response.write(file.subarray(from, from + wrong.cutAfter), () => setTimeout(() => response.destroy(), 20));
+    else {
+      response.write(file.subarray(from, from + wrong.cutAfter));
+      // Node drops what its reader has not taken when a connection breaks: so the reader takes it first.
+      const cut = setInterval(() => {
+        if (wrong.cutWhen?.(from + wrong.cutAfter!) === false) return;
+        clearInterval(cut);
+        response.destroy();
+      }, 20);
+    }
   }
 }
 
