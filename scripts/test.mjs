@@ -1,7 +1,7 @@
 // `npm test`: everything that has to hold, cheapest first. Prints one line a step; a step's own output only where it failed.
 //
 //   npm test                    all steps
-//   npm test -- unit            only the named steps (format build lint cruise unit model vscode)
+//   npm test -- unit            only the named steps (format build lint cruise l10n unit model vscode)
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import {
@@ -25,6 +25,7 @@ const steps = {
   build: () => quiet(withSetUpLock(() => compile())),
   lint: () => quiet(node([bin('eslint', 'bin', 'eslint.js'), '.', '--max-warnings', '0'], { capture: true })),
   cruise: () => quiet(node([join('scripts', 'cruise.mjs')], { capture: true })),
+  l10n: () => quiet(node([join('scripts', 'l10n.mjs'), '--check'], { capture: true })),
   unit: () => mocha(testFiles(path => !path.startsWith('model/'))),
   model: modelTests,
   vscode: vscodeTests,
