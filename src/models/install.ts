@@ -244,12 +244,13 @@ export interface ModelOffer {
 
 /** What `installModel` would do for this name. Never touches the network. Throws `not-found` for an unknown name. */
 export async function modelOffer(data: string, name?: string): Promise<ModelOffer> {
+  const catalogue = await readCatalogue();
+  const canBeHad = catalogue.models.some(model => model.name === (name ?? catalogue.default));
   const installed = await findModel(data, name).catch((error: unknown) => {
-    // One that is damaged, or of an earlier format, is as good as none: it can be had again.
-    if (codeOf(error) === 'not-found' || codeOf(error) === 'bad-format') return undefined;
+    // One that is damaged, or of an earlier format, is as good as none where it can be had again.
+    if (codeOf(error) === 'not-found' || (canBeHad && codeOf(error) === 'bad-format')) return undefined;
     throw error;
   });
-  const catalogue = await readCatalogue();
   const known = catalogue.models.find(model => model.name === (installed?.name ?? name ?? catalogue.default));
   if (!installed && !known) entryOf(catalogue, name);
   return {
