@@ -40,6 +40,12 @@ export function defineChatSuite(): void {
       await vscode.extensions.getExtension('longview.longview')!.activate();
       assert.equal((await vscode.lm.selectChatModels({ vendor: 'longview' })).length, 1);
       await vscode.commands.executeCommand('workbench.action.chat.open', { mode: 'ask' });
+      // The view takes its model a moment after it is open; a user's first message comes later than that.
+      for (let tries = 0; tries < 40; tries++) {
+        const { errorDetails } = await open('@longview /recall ');
+        if (errorDetails?.message !== 'Language model unavailable') break;
+        await new Promise(done => setTimeout(done, 250));
+      }
     });
 
     test('@longview answers, with places that exist', async () => {
