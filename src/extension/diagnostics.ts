@@ -6,13 +6,23 @@ import { foldersOnDisk } from './reading.js';
 import { statusText } from './reading-text.js';
 import { userCommand, type Services } from './services.js';
 
+const uri = vscode.Uri.from({ scheme: 'longview-diagnostics', path: '/Longview Diagnostics.md' });
+
 export function activateDiagnostics(services: Services): vscode.Disposable {
-  return userCommand(services, command.diagnostics, async () => {
-    const content = await report(services);
-    const document = await vscode.workspace.openTextDocument({ language: 'markdown', content });
-    await vscode.window.showTextDocument(document, { preview: true });
-    return content;
-  });
+  let content = '';
+  const changed = new vscode.EventEmitter<vscode.Uri>();
+  // Read-only: closing it asks nothing.
+  const provider = { onDidChange: changed.event, provideTextDocumentContent: () => content };
+  return vscode.Disposable.from(
+    changed,
+    vscode.workspace.registerTextDocumentContentProvider(uri.scheme, provider),
+    userCommand(services, command.diagnostics, async () => {
+      content = await report(services);
+      changed.fire(uri);
+      await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
+      return content;
+    }),
+  );
 }
 
 async function report({ client, context, models, reading }: Services): Promise<string> {

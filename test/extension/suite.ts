@@ -1,6 +1,7 @@
 /** The suites of every feature; loaded by the test runner of VS Code. */
 import { defineAskSuite } from './ask.suite.js';
 import { defineChatSuite } from './chat.suite.js';
+import { defineReadingSuite } from './reading.suite.js';
 import { definePanelSuite } from './panel.suite.js';
 import { defineRecallSuite } from './recall.suite.js';
 import { runSuites } from './run-suites.js';
@@ -10,6 +11,7 @@ export function run(): Promise<void> {
   return runSuites(() => {
     defineAskSuite();
     defineChatSuite();
+    defineReadingSuite();
     definePanelSuite();
     defineRecallSuite();
     defineSummarizeSuite();
