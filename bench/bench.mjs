@@ -10,6 +10,7 @@ npm run bench -- speed FILE     tokens/s of reading and writing at 512, 2,048 an
 npm run bench -- quantisation CHECKPOINT [FILE]
                                 bytes, memory and loss of f32, f16, q8 and q4; a .gguf file or a Hugging Face folder
 npm run bench -- parity [--json]    the engine against golden data, case by case; exits with 0 only if all hold
+npm run bench -- server-delay [FILES]    how fast the server answers while it reads (default 1,000 small files)
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
                                 and the time until a cancelled conversion ends; needs Linux and 4 times the space`;
 
@@ -21,6 +22,13 @@ await main(async () => {
     if (code !== 0) throw new SetUpError(output);
     const { parity } = await import('./parity.mjs');
     await parity(files.includes('--json'));
+    return;
+  }
+  if (command === 'server-delay') {
+    await ensureCommandLine();
+    await compile();
+    const { serverDelay } = await import('./server-delay.mjs');
+    await serverDelay(Number(files[0] ?? 1000));
     return;
   }
   if (command === 'convert-memory') {

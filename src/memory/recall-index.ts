@@ -2,6 +2,7 @@
  * The recall part of all file memories of a workspace: provenance here, keys in the engine, each put there once.
  * Never scores and never reads source files.
  */
+import { GiveWay } from './give-way.js';
 import type { Engine, RecallSlots } from '../engine/index.js';
 import { tokensBefore } from './line-mass.js';
 import type { LedgerRow, Provenance, Store } from './store/index.js';
@@ -29,10 +30,16 @@ export class RecallIndex {
   constructor(private readonly store: Store) {}
 
   /** Loads memories that are new among `rows` and lets go of the others. Returns the rows whose memory cannot be used. */
-  sync(rows: readonly LedgerRow[]): LedgerRow[] {
+  async sync(rows: readonly LedgerRow[]): Promise<LedgerRow[]> {
     const wanted = new Set(rows.map(row => row.memoryKey));
     for (const key of this.files.keys()) if (!wanted.has(key)) this.remove(key);
-    return rows.filter(row => !this.load(row));
+    const unusable: LedgerRow[] = [];
+    const others = new GiveWay();
+    for (const row of rows) {
+      if (!this.load(row)) unusable.push(row);
+      await others.step();
+    }
+    return unusable;
   }
 
   /** The files of the index by path (code units); each has its slots in the engine after `push`. */

@@ -4,6 +4,7 @@
  */
 import { throwIfCancelled, type Log } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
+import { GiveWay } from './give-way.js';
 import { STATE_BLOB, STATE_MODEL_BLOB } from './ledger-scan.js';
 import { stateSlots, type MemorySettings } from './settings.js';
 import { decodeState, encodeState, stateDigest, stateHeader, type WorkspaceState } from './state-blob.js';
@@ -58,7 +59,12 @@ export class StateKeeper {
       await this.store.batch(write => write.deleteBlob(STATE_BLOB));
       return [];
     }
-    const bad = ordered.filter(row => !this.slotsOf(row.memoryKey ?? ''));
+    const bad: LedgerRow[] = [];
+    const others = new GiveWay();
+    for (const row of ordered) {
+      if (!this.slotsOf(row.memoryKey ?? '')) bad.push(row);
+      await others.step();
+    }
     if (bad.length > 0) return bad;
     const incoming = keys.reduce((sum, key) => sum + (this.gistSlots.get(key) ?? 0), 0);
     const report = (done: number): void =>

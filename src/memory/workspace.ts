@@ -148,7 +148,7 @@ export class Workspace implements WorkspaceMemory {
   async recall(question: string, options: WorkOptions & { readonly limit: number }): Promise<RecalledSpan[]> {
     throwIfCancelled(options.signal);
     const rows = this.readRows();
-    await this.setAside(this.index.sync(rows));
+    await this.setAside(await this.index.sync(rows));
     if (rows.length === 0) return [];
     const changed = new Set<string>();
     const spans = await recallSpans(question, options.limit, {
@@ -311,7 +311,7 @@ export class Workspace implements WorkspaceMemory {
         .filter(
           row => row.state === 'read' && row.memoryKey !== memoryKeyOf(row.path, row.contentHash, model, settings),
         ),
-      ...this.index.sync(this.readRows()),
+      ...(await this.index.sync(this.readRows())),
     ]);
     const { only = () => true } = work;
     let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))].filter(only);
@@ -389,7 +389,7 @@ export class Workspace implements WorkspaceMemory {
 
   private async dropState(): Promise<void> {
     await this.store.batch(write => [STATE_BLOB, SUMMARY_MARK].forEach(name => write.deleteBlob(name)));
-    this.index.sync(this.readRows());
+    await this.index.sync(this.readRows());
   }
 }
 
