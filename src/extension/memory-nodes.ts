@@ -8,7 +8,13 @@ import { visibleText } from './visible-text.js';
 export type MemoryNode =
   | { readonly kind: 'workspaceFolder'; readonly folder: vscode.WorkspaceFolder; readonly label: string }
   | { readonly kind: 'figures'; readonly folder: vscode.WorkspaceFolder }
-  | { readonly kind: 'figure'; readonly label: string; readonly value: string; readonly icon: string }
+  | {
+      readonly kind: 'figure';
+      readonly label: string;
+      readonly value: string;
+      readonly icon: string;
+      readonly tooltip?: string;
+    }
   | { readonly kind: 'coverage'; readonly folder: vscode.WorkspaceFolder; readonly node: CoverageNode };
 
 const icons: Readonly<Record<FileState, string>> = {
@@ -49,7 +55,11 @@ export function treeItem(node: MemoryNode): vscode.TreeItem {
     }
     case 'figure': {
       const item = new vscode.TreeItem(node.label);
-      return Object.assign(item, { description: node.value, iconPath: icon(node.icon), tooltip: node.value });
+      return Object.assign(item, {
+        description: node.value,
+        iconPath: icon(node.icon),
+        tooltip: node.tooltip ?? node.value,
+      });
     }
     case 'coverage':
       return coverageItem(node.folder, node.node);
@@ -117,13 +127,19 @@ export function uriOf(folder: vscode.WorkspaceFolder, path: string): vscode.Uri 
 /** Slots against tokens, recall slots, the store: each a node that is read out. */
 export function figureNodes({ tokens, state, recall, store }: StatusReply): MemoryNode[] {
   const { t } = vscode.l10n;
-  const figure = (label: string, value: string, icon: string): MemoryNode => ({ kind: 'figure', label, value, icon });
+  const figure = (label: string, value: string, icon: string, tooltip?: string): MemoryNode => ({
+    kind: 'figure',
+    label,
+    value,
+    icon,
+    ...(tooltip !== undefined && { tooltip }),
+  });
   const ratio = state.slots > 0 ? ` · ${t('{0} tokens a slot', (tokens / state.slots).toFixed(1))}` : '';
   return [
     figure(t('Tokens read'), count(tokens), 'book'),
     figure(t('State'), `${t('{0} slots', count(state.slots))}${ratio} · ${megabytes(state.bytes)}`, 'database'),
     figure(t('Recall'), `${t('{0} slots', count(recall.slots))} · ${megabytes(recall.bytes)}`, 'search'),
-    figure(t('Store'), `${megabytes(store.bytes)} · ${store.path}`, 'archive'),
+    figure(t('Store'), megabytes(store.bytes), 'archive', store.path),
   ];
 }
 
