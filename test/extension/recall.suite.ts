@@ -36,6 +36,7 @@ export function defineRecallSuite(): void {
         .findIndex(line => line.includes(text)) + 1;
 
     suiteSetup(async () => {
+      await vscode.commands.executeCommand('longview.readNow');
       use = await write('lib/use.js', useText);
     });
 
@@ -90,7 +91,19 @@ export function defineRecallSuite(): void {
         reply.candidates.map(({ path, startLine }) => `${path}:${startLine}`),
         ['lib/argument.js', 'lib/option.js'].map(path => `${path}:${lineOf(path, '  choices(')}`),
       );
+      await lookAt('recall-at-cursor.png');
       await vscode.commands.executeCommand('closeReferenceSearch');
+      await vscode.commands.executeCommand('editor.action.showHover');
+      await lookAt('hover.png');
+    });
+
+    test('the walkthrough opens at its first step', async () => {
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      await vscode.commands.executeCommand('workbench.action.openWalkthrough', 'longview.longview#start', false);
+      console.log('[expect] Get Started with Longview');
+      console.log('[expect] Let it read the workspace');
+      await lookAt('walkthrough.png');
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
     });
 
     test('inlay hints: off, until the setting is on; then the only definitions of calls', async () => {
@@ -119,4 +132,11 @@ export function defineRecallSuite(): void {
       }
     });
   });
+}
+
+/** The page is looked at once it has settled. */
+async function lookAt(name: string): Promise<void> {
+  await new Promise(done => setTimeout(done, 1500));
+  console.log(`[screenshot] ${name}`);
+  await new Promise(done => setTimeout(done, 1000));
 }
