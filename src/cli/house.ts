@@ -96,7 +96,7 @@ async function installedModel(data: string, name: string | undefined): Promise<I
   try {
     return await findModel(data, name);
   } catch (error) {
-    if (codeOf(error) === 'not-found') return undefined;
+    if (codeOf(error) === 'not-found' && name === undefined) return undefined;
     throw error;
   }
 }

@@ -20,7 +20,7 @@ export function watchInterrupts(note: (line: string) => void): Interrupt {
     const now = Date.now();
     if (first === undefined) {
       first = now;
-      note('Stopping; what was read is kept. Press Ctrl-C again to end at once.');
+      note('Stopping; what is done is kept. Press Ctrl-C again to end at once.');
       controller.abort();
     } else if (now - first > samePressMs) {
       note('Ended.'); // This also gives the terminal back as it was.

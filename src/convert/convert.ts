@@ -18,6 +18,7 @@ import type { TrainedFold } from './graphs/fold-graph.js';
 import { foldGraph, readGraph, scoreGraph, tokensGraph } from './graphs/fold-graph.js';
 import { forwardGraph } from './graphs/forward-graph.js';
 import { storeBackbone } from './store-backbone.js';
+import { highestTokenId } from './token-ids.js';
 import { storeWeights } from './store-weights.js';
 import type { GraphRunner } from './stored-check.js';
 import { checkStride, everyColumn, medianDifference, mustVary } from './stored-check.js';
@@ -41,6 +42,8 @@ export interface ConvertOptions {
   readonly quantisation: Quantisation;
   readonly entry: ModelEntry;
   readonly run: GraphRunner;
+  /** Refuses a checkpoint that brings no tokenizer, or one with ids beyond the embedding: it could not read text. */
+  readonly forText?: boolean;
   readonly signal?: AbortSignal;
   readonly onProgress?: ProgressListener;
 }
@@ -81,6 +84,7 @@ export async function convertModel(source: string, folder: string, options: Conv
   const checkpoint = await openCheckpoint(source);
   try {
     checkCheckpoint(checkpoint);
+    if (options.forText === true) await checkTokenizer(checkpoint);
     await mkdir(folder, { recursive: true });
     await rm(join(folder, MANIFEST_FILE), { force: true });
     await checkSpace(checkpoint, folder, options.quantisation);
@@ -209,6 +213,23 @@ function trainedKvmSettings(kvm: BackboneKvm, prefix: string): KvmSettings {
     ...{ readDistance: 0, stateBias: [] },
     trained: { schedule: { ...schedule, roundDownTo, atLeast, atMost: maxSlots }, gatesInitialState },
   };
+}
+
+async function checkTokenizer(checkpoint: Checkpoint): Promise<void> {
+  const { path } = checkpoint.origin;
+  const tokenizer = await tokenizerOf(checkpoint);
+  if (!tokenizer) {
+    const advice = 'put tokenizer.json (or vocab.json and merges.txt) beside config.json';
+    throw new LongviewError('bad-format', `${path} brings no tokenizer, so the model could not read text: ${advice}.`);
+  }
+  const { vocabulary } = checkpoint.config;
+  const highest = highestTokenId(tokenizer.tokenizerJson);
+  if (highest >= vocabulary) {
+    throw new LongviewError(
+      'bad-format',
+      `${path}: its tokenizer has the id ${highest}, its embedding only ${vocabulary} rows: they are of different models.`,
+    );
+  }
 }
 
 /** A checkpoint without a tokenizer (a test model) still converts; it can be run by token ids only. */

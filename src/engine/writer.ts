@@ -29,7 +29,7 @@ export async function write(
 ): Promise<GenerateResult> {
   const began = performance.now();
   const answerPrefix = request.answerPrefix ?? '';
-  const prompt = [...tokenizer.encodeChat(request.messages, { addGenerationPrompt: true, answerPrefix })];
+  const prompt = promptOf(tokenizer, request.messages, answerPrefix);
   const untrained: Schedule = prompt.length <= UNMERGED_TOKENS ? { kind: 'keepEverything' } : GROWING;
   const schedule = model.manifest.kvm.trained?.schedule ?? untrained;
   const session = await KvmSession.start(model, { schedule, given });
@@ -91,6 +91,14 @@ export async function write(
     firstTokenMs: Math.round(firstTokenMs),
     totalMs: Math.round(performance.now() - began),
   };
+}
+
+/** Ids of a prompt. A base model has no chat template: it goes on with the messages as plain text. */
+function promptOf(tokenizer: TextTokenizer, messages: GenerateRequest['messages'], answerPrefix: string): number[] {
+  if (tokenizer.hasChatTemplate)
+    return [...tokenizer.encodeChat(messages, { addGenerationPrompt: true, answerPrefix })];
+  const asked = messages.map(({ content }) => content).join('\n\n');
+  return [...tokenizer.encode(`${asked}\n\nAnswer:${answerPrefix === '' ? '' : ` ${answerPrefix}`}`).ids];
 }
 
 /** Passes text on, but holds back what may still become a stop text. */

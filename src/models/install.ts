@@ -36,6 +36,7 @@ export type Convert = (
     readonly quantisation: Quantisation;
     readonly entry: ModelEntry;
     readonly run: GraphRunner;
+    readonly forText?: boolean;
     readonly signal?: AbortSignal;
     readonly onProgress?: ProgressListener;
   },
@@ -194,7 +195,7 @@ async function convertInto(
   await mkdir(draft);
   try {
     if (known) await checkSpace(draft, known.diskBytes, `Installing ${chosen}`);
-    await convert(source.checkpoint, draft, { quantisation, entry, run, signal, onProgress });
+    await convert(source.checkpoint, draft, { forText: true, quantisation, entry, run, signal, onProgress });
     throwIfCancelled(signal);
     await verifyFiles(draft, await readModelManifest(draft), { signal });
     await replace(folder, draft);

@@ -61,18 +61,15 @@ export async function findModel(data: string, name?: string): Promise<InstalledM
   if (name !== undefined && (isAbsolute(name) || name.includes('/') || name.includes(sep))) return open(resolve(name));
   if (name !== undefined) {
     const folder = modelFolder(data, name);
-    return open(folder, `Model ${name} is not installed: run \`longview model add ${name}\`.`);
+    return open(folder, `Model ${name} is not installed: see \`longview model list\`.`);
   }
   const listed = await listModels(data);
   const usable = listed.filter(model => model.manifest);
   const chosen = await defaultModel(listed);
   if (chosen) return open(chosen.folder);
-  throw new LongviewError(
-    'not-found',
-    usable.length === 0
-      ? 'No model is installed: run `longview model add`.'
-      : `Several models are installed: choose one with --model (${usable.map(model => model.name).join(', ')}).`,
-  );
+  if (usable.length === 0) throw new LongviewError('not-found', 'No model is installed: run `longview model add`.');
+  const names = usable.map(model => model.name).join(', ');
+  throw new LongviewError('usage', `Several models are installed and none is the default: name one of them, with --model or in the settings (${names}).`);
 }
 
 /** The one that is taken where none is named: the catalogue's default, else the only usable one. */

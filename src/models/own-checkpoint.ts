@@ -3,7 +3,7 @@
  * is called, where it is from, by which digests it can be recognised, and how its files come to lie on this disk.
  */
 import { readdir, stat } from 'node:fs/promises';
-import { basename, extname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
 import { LongviewError } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
@@ -64,8 +64,13 @@ async function localCheckpoint(path: string, work: Pick<FetchWork, 'signal' | 'o
   if (!found) throw new LongviewError('not-found', `There is no file or folder ${path}.`);
   const title = basename(path);
   if (found.isFile()) {
-    const [digest = ''] = await hashAll([path], work);
-    return { title, origin: `file ${title}, SHA-256 ${digest}`, weights: [digest], fetch: () => Promise.resolve(path) };
+    // Weights alone don't make a model: a .safetensors file is read by the config beside it.
+    const config = join(dirname(path), 'config.json');
+    const hasConfig = extname(path).toLowerCase() === '.safetensors' && (await sizeOf(config)) >= 0;
+    const [digest = '', ofConfig] = await hashAll(hasConfig ? [path, config] : [path], work);
+    const read = ofConfig === undefined ? '' : `, read by config.json, SHA-256 ${ofConfig}`;
+    const origin = `file ${title}, SHA-256 ${digest}${read}`;
+    return { title, origin, weights: [digest], fetch: () => Promise.resolve(path) };
   }
   const listed = await Promise.all(
     (await readdir(path)).map(async name => ({ path: name, bytes: await sizeOf(join(path, name)) })),

@@ -1,7 +1,7 @@
 /** The course of a conversion: checked, complete or without manifest, the same each time, whatever interrupts it. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { codeOf } from '../../src/base/index.js';
@@ -132,6 +132,24 @@ suite('conversion', function () {
     const run: GraphRunner = () => Promise.reject(new Error('no memory'));
     await assert.rejects(convert('failed', { run }), { message: 'no memory' });
     assert(!hasManifest('failed'));
+  });
+
+  test('for text: refused without a tokenizer, and with one that has ids beyond the embedding, before anything is written', async () => {
+    const refused = { code: 'bad-format', message: /brings no tokenizer.*put tokenizer\.json/ };
+    await assert.rejects(convert('for-text', { forText: true }), refused);
+    const other = join(root, 'other-tokenizer');
+    cpSync(source, other, { recursive: true });
+    const tokenizer = {
+      model: { type: 'BPE', vocab: { a: 0, b: V }, merges: [] },
+      added_tokens: [{ id: 3, content: 'c' }],
+    };
+    writeFileSync(join(other, 'tokenizer.json'), JSON.stringify(tokenizer));
+    const entry = { name: 'tiny', origin: 'test', licence: 'none', kvm: tinyReading };
+    await assert.rejects(
+      convertModel(other, join(root, 'for-text'), { quantisation: 'f32', entry, run: runGraphs, forText: true }),
+      { code: 'bad-format', message: new RegExp(`has the id ${V}, its embedding only ${V} rows`) },
+    );
+    assert(!existsSync(join(root, 'for-text')), 'nothing is written');
   });
 
   test('without a tokenizer it runs by token ids only; an engine of text says so', async () => {

@@ -9,9 +9,11 @@ import type { RetrofitSlot } from '../reference/retrofit-head.js';
 import { RetrofitOracle } from '../reference/retrofit.js';
 import { tinyModel, tinyReading, tinyVariants } from '../reference/tiny-model.js';
 import { argmax } from '../reference/vectors.js';
-import { openShared } from './tiny-shared.js';
+import { TextTokenizer } from '../../src/engine/tokenizer.js';
+import { write as writeText } from '../../src/engine/writer.js';
+import { openShared, sharedLlama } from './tiny-shared.js';
 import { toOracle } from './tiny-slots.js';
-import { END, START } from './tiny-text-model.js';
+import { END, START, tokenizerJson } from './tiny-text-model.js';
 
 const HEAD = 8;
 const keep = { ...tinyModel(tinyVariants.llama.model), ...tinyReading, schedule: rules.keepEverything() };
@@ -46,6 +48,21 @@ suite('writing', function () {
 
   const write = (more: Partial<GenerateRequest> = {}): Promise<GenerateResult> =>
     engine.generate({ messages: question, maxTokens: 60, ...more });
+
+  test('a base model, without a chat template, goes on with the messages as plain text', async () => {
+    const model = await sharedLlama();
+    const plain = TextTokenizer.load(tokenizerJson, { eos_token: '<|end|>' });
+    assert.equal(plain.hasChatTemplate, false);
+    const messages: ChatMessage[] = [{ role: 'system', content: 'Be <|end|> brief.' }, ...question];
+    // Added tokens in a message are text: the tokenizer takes their characters.
+    const asked = [...Buffer.from('Be <|end|> brief.\n\nWhat does this do?\n\nAnswer: In')];
+    const expected = greedy(new RetrofitOracle(keep), asked, 20);
+    const result = await writeText(model, plain, { messages, answerPrefix: 'In', maxTokens: 20 }, undefined);
+    assert.equal(result.promptTokens, asked.length);
+    assert.equal(result.text, `In${textOf(expected.tokens)}`);
+    const bare = await writeText(model, plain, { messages: question, maxTokens: 1 }, undefined);
+    assert.equal(bare.promptTokens, 'What does this do?\n\nAnswer:'.length);
+  });
 
   test('greedy: the oracle’s tokens, over several windows', async () => {
     const expected = greedy(new RetrofitOracle(keep), prompt, 60);

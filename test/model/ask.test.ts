@@ -78,7 +78,7 @@ suite('ask with the real model', function () {
     });
     assert.equal(code, 130, err);
     assert.equal(out, '');
-    assert.match(err, /what was read is kept/);
+    assert.match(err, /what is done is kept/);
     const status = await json<WorkspaceStatus>('status', workspace);
     assert.equal(status.coverage.total, files.length);
     assert.ok(status.coverage.read < files.length, 'it was stopped before the end');

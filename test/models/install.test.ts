@@ -177,7 +177,7 @@ suite('install', () => {
       message: /^Model tiny could not be downloaded\. .*no such file \(404\).* there is no Python with pip here\.$/,
     });
     assert.equal(conversions.length, 0);
-    await assert.rejects(findModel(data, 'tiny'), { code: 'not-found', message: /longview model add tiny/ });
+    await assert.rejects(findModel(data, 'tiny'), { code: 'not-found', message: /longview model list/ });
   });
 
   test('a conversion that fails, lies or is cancelled leaves nothing; the download stays for the next try', async () => {
