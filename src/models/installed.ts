@@ -61,7 +61,10 @@ export async function findModel(data: string, name?: string): Promise<InstalledM
   if (name !== undefined && (isAbsolute(name) || name.includes('/') || name.includes(sep))) return open(resolve(name));
   if (name !== undefined) {
     const folder = modelFolder(data, name);
-    return open(folder, `Model ${name} is not installed: see \`longview model list\`.`);
+    return open(
+      folder,
+      `Model ${name} is not installed: see \`longview model list\`; \`longview model add\` gets the recommended one.`,
+    );
   }
   const listed = await listModels(data);
   const usable = listed.filter(model => model.manifest);
@@ -69,7 +72,10 @@ export async function findModel(data: string, name?: string): Promise<InstalledM
   if (chosen) return open(chosen.folder);
   if (usable.length === 0) throw new LongviewError('not-found', 'No model is installed: run `longview model add`.');
   const names = usable.map(model => model.name).join(', ');
-  throw new LongviewError('usage', `Several models are installed and none is the default: name one of them, with --model or in the settings (${names}).`);
+  throw new LongviewError(
+    'usage',
+    `Several models are installed and none is the default: name one of them, with --model or in the settings (${names}).`,
+  );
 }
 
 /** The one that is taken where none is named: the catalogue's default, else the only usable one. */
