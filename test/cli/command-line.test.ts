@@ -42,6 +42,25 @@ suite('command line', function () {
   }
   const inData = (...args: string[]): Outcome => longview(...args, '--data', data);
 
+  test('recall at what is no place of a file: one line, exit code 2 or 1', () => {
+    for (const [place, code, message] of [
+      [`${workspace}:1:1`, 2, /is no file: write FILE:LINE:COLUMN/],
+      [join(workspace, 'a.ts'), 2, /is no place/],
+      [join(workspace, 'gone.ts:1:1'), 1, /There is no file/],
+    ] as const) {
+      const outcome = inData('recall', place);
+      assert.equal(outcome.code, code, outcome.err);
+      assert.match(outcome.err, message);
+      assert.equal(outcome.err.trimEnd().split('\n').length, 1);
+    }
+  });
+
+  test('status with a model that is not there says so', () => {
+    const { code, err } = inData('status', workspace, '--model', 'nope');
+    assert.equal(code, 1);
+    assert.match(err, /Model nope is not installed/);
+  });
+
   test('help of the program and of each command, on stdout', () => {
     for (const command of [
       '',

@@ -1,6 +1,6 @@
 /** `longview recall FILE:LINE:COLUMN`: where the name at a place is defined in other files. Reads nothing into the memory. */
 import { readFile } from 'node:fs/promises';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { placeOf, recallAt } from '../../assist/index.js';
 import { LongviewError } from '../../base/index.js';
@@ -11,6 +11,7 @@ export interface RecallFlags extends GlobalFlags {
   readonly dir?: string;
 }
 
+const mostBytes = 50e6;
 const word = /[\p{L}_$][\p{L}\p{N}_$]*/gu;
 
 export async function runRecall(call: Call, place: string, flags: RecallFlags): Promise<void> {
@@ -46,7 +47,11 @@ function placeIn(place: string): { file: string; line: number; column: number } 
 
 function realFile(file: string): string {
   const path = resolve(file);
-  if (!existsSync(path)) throw new LongviewError('not-found', `There is no file ${path}`);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) throw new LongviewError('not-found', `There is no file ${path}`);
+  if (!found.isFile()) throw new LongviewError('usage', `${path} is no file: write FILE:LINE:COLUMN.`);
+  // What is larger is not read into a memory either.
+  if (found.size > mostBytes) throw new LongviewError('usage', `${path} has over ${mostBytes / 1e6} MB.`);
   return realpathSync(path);
 }
 
