@@ -100,6 +100,8 @@ const definition =
 const method = /^\s*(?:[\w<>[\],*&:]+\s+)*([\p{L}_$#][\p{L}\p{N}_$]*)\s*(?:<[^>]*>)?\s*\(/u;
 /** Head of a method: it opens a body. */
 const inner = /\)[^;=]*[{:]\s*$/;
+/** A call, ended or handed a function: it looks like a method's head and defines nothing. */
+const call = /[;,]\s*$|\(.*(?:\bfunction\b|=>)/;
 const variable = /\b(?:const|let|var|val|type)\s/g;
 const control =
   /^\s*(?:[)\]}]|(?:if|for|foreach|while|switch|catch|try|return|throw|import|export\s*[*{]|from|require|else|elif|with|assert|await|yield|case|do|finally|except|raise)\b)/;
@@ -109,7 +111,9 @@ function code(lines: readonly string[], headLine: string): Said {
     .trim()
     .replace(/\s*(?:\{|:|=>\s*[{(]?|=\s*[{([]?)$/, '')
     .slice(0, 160);
-  const name = control.test(head) ? undefined : (definition.exec(head)?.[1] ?? method.exec(head)?.[1]);
+  const name = control.test(head)
+    ? undefined
+    : (definition.exec(head)?.[1] ?? (call.test(headLine) ? undefined : method.exec(head)?.[1]));
   return { name, ownWords: docOf(lines, headLine), head };
 }
 
