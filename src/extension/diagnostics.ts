@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { method } from '../protocol/index.js';
 import { command, section } from './ids.js';
-import { foldersOnDisk } from './reading.js';
+import { foldersOnDisk } from './folder-choice.js';
 import { statusText } from './reading-text.js';
 import { userCommand, type Services } from './services.js';
 

@@ -1,9 +1,14 @@
-/** The workspace folder that chat or a tool means, without asking the user. */
+/** The workspace folders that can be read, and the one that chat or a tool means, without asking the user. */
 import * as vscode from 'vscode';
+
+/** Longview reads from a disk. */
+export function foldersOnDisk(): vscode.WorkspaceFolder[] {
+  return (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
+}
 
 /** By name where one is given; else the only one, or the active editor's. Throws, naming what there is. */
 export function folderNamed(name: string | undefined): vscode.WorkspaceFolder {
-  const folders = (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
+  const folders = foldersOnDisk();
   if (folders.length === 0) throw new Error(vscode.l10n.t('Longview reads folders on disk. Open one first.'));
   const names = folders.map(folder => folder.name).join(', ');
   if (name !== undefined) {

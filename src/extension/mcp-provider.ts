@@ -6,6 +6,7 @@ import * as vscode from 'vscode';
 import { mcpProvider, section } from './ids.js';
 import { serverOptions } from './server-options.js';
 import type { Services } from './services.js';
+import { foldersOnDisk } from './folder-choice.js';
 import { requireTrust } from './trust.js';
 
 export function activateMcpProvider({ context }: Services): vscode.Disposable {
@@ -30,7 +31,7 @@ export function activateMcpProvider({ context }: Services): vscode.Disposable {
 }
 
 function definitionsFor(context: vscode.ExtensionContext): vscode.McpStdioServerDefinition[] {
-  const folders = (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
+  const folders = foldersOnDisk();
   if (!vscode.workspace.isTrusted || folders.length === 0) return [];
   const script = vscode.Uri.joinPath(context.extensionUri, 'dist', 'cli.js').fsPath;
   const flags = Object.entries(serverOptions()).flatMap(([name, value]) =>

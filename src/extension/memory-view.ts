@@ -4,6 +4,7 @@
  * tree of our own in a webview would have to copy all that. Looks at the ledger only while it is visible.
  */
 import * as vscode from 'vscode';
+import { foldersOnDisk } from './folder-choice.js';
 import { method, type FileState, type StatusReply } from '../protocol/index.js';
 import { CoverageTree, type CoverageNode } from './coverage-tree.js';
 import { folderViews } from './folder-labels.js';
@@ -140,8 +141,7 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
   }
 
   private folders(): vscode.WorkspaceFolder[] {
-    const folders = vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : [];
-    return folders.filter(folder => folder.uri.scheme === 'file');
+    return vscode.workspace.isTrusted ? foldersOnDisk() : [];
   }
 
   private async look(): Promise<void> {

@@ -5,6 +5,7 @@
  */
 import * as vscode from 'vscode';
 import { method, type CoverageCounts, type ProgressEvent } from '../protocol/index.js';
+import { foldersOnDisk } from './folder-choice.js';
 import { section, setting } from './ids.js';
 import { TimeLeft } from './time-left.js';
 import { ServerEnded, type ServerClient } from './server-client.js';
@@ -160,11 +161,6 @@ export class Reading implements vscode.Disposable {
     this.current = state;
     this.changed.fire(state);
   }
-}
-
-/** Longview reads from a disk. */
-export function foldersOnDisk(): vscode.WorkspaceFolder[] {
-  return (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
 }
 
 function isCancelled(error: unknown): boolean {

@@ -1,6 +1,7 @@
 /** What every feature of the extension is given, and how a command of the user fails visibly. Never talks to the server by itself. */
 import * as vscode from 'vscode';
 import type { AnswerDocuments } from './answer-documents.js';
+import { foldersOnDisk } from './folder-choice.js';
 import type { Models } from './models.js';
 import type { Reading } from './reading.js';
 import type { ServerClient } from './server-client.js';
@@ -39,7 +40,7 @@ export function userCommand(
 /** The active editor's folder, the only one, or the one the user picks; says so where there is none on a disk. Throws in Restricted Mode. */
 export async function chooseFolder(): Promise<vscode.WorkspaceFolder | undefined> {
   requireTrust();
-  const folders = (vscode.workspace.workspaceFolders ?? []).filter(folder => folder.uri.scheme === 'file');
+  const folders = foldersOnDisk();
   if (folders.length === 0) {
     void vscode.window.showErrorMessage(vscode.l10n.t('Longview reads folders on disk. Open one first.'));
     return undefined;
