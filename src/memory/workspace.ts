@@ -4,19 +4,18 @@
  * status, forgetting) never starts the engine.
  */
 import { statSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { LongviewError, failed, messageOf, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { STATE_BLOB, SUMMARY_MARK, scanLedger } from './ledger-scan.js';
-import { rowOfModel, rowsOfModel } from './model-view.js';
-import { memoryKeyOf, readFiles, type ReadCounts } from './read-files.js';
+import { LedgerView } from './ledger-view.js';
 import { RecallIndex } from './recall-index.js';
 import { recallSpans } from './recall.js';
+import { Refresher } from './refresh.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles } from './source-files.js';
-import { compactStore, type LedgerRow, type ReaderLease, type Store } from './store/index.js';
+import { compactStore, type LedgerRow, type Store } from './store/index.js';
 import { TextCache } from './text-cache.js';
 import type {
   Coverage,
@@ -45,19 +44,17 @@ export interface WorkspaceParts {
   readonly leaseRetry: number;
 }
 
-/** Times that files whose memory turned out bad are read again in one run. */
-const MOST_REPAIRS = 2;
-
 export class Workspace implements WorkspaceMemory {
   readonly root: string;
   private readonly store: Store;
   private readonly index: RecallIndex;
   readonly definitions: DefinitionFinder;
   private readonly state: StateKeeper;
+  private readonly ledger: LedgerView;
+  private readonly refresher: Refresher;
   private readonly cache = new TextCache();
   private readonly closing = new AbortController();
   private last: Promise<unknown> = Promise.resolve();
-  private reading: string | undefined;
   /** Of the refresh that runs or waits for its turn: settled when its scan is done. */
   private refreshScan: Promise<void> | undefined;
   private forgot = false;
@@ -69,6 +66,11 @@ export class Workspace implements WorkspaceMemory {
     this.index = new RecallIndex(parts.store);
     this.definitions = new DefinitionFinder(parts);
     this.state = new StateKeeper(parts.store, parts.settings, parts.log);
+    this.ledger = new LedgerView({
+      ...parts,
+      model: () => parts.model ?? parts.engine.started?.model.fingerprint,
+    });
+    this.refresher = new Refresher({ ...parts, ledger: this.ledger, index: this.index, state: this.state });
   }
 
   get isReading(): boolean {
@@ -98,30 +100,7 @@ export class Workspace implements WorkspaceMemory {
     let onScanned = (): void => undefined;
     const scanned = new Promise<void>(resolve => (onScanned = resolve));
     this.refreshScan = scanned;
-    const run = this.alone(options, async work => {
-      const start = performance.now();
-      const counts: ReadCounts & { gone: number } = { read: 0, failed: 0, tokens: 0, gone: 0 };
-      for (;;) {
-        const lease = await this.becomeReader({ ...work, onScanned });
-        try {
-          const signal = AbortSignal.any([work.signal, lease.lost]);
-          await this.readAll({ ...options, ...work, signal, onScanned }, counts);
-          break;
-        } catch (error) {
-          // After a long sleep of the machine another process may have taken over: wait for it and look again.
-          if (!lease.lost.aborted || work.signal.aborted) throw error;
-        } finally {
-          await lease.dispose();
-        }
-      }
-      return {
-        filesRead: counts.read,
-        filesForgotten: counts.gone,
-        filesFailed: counts.failed,
-        tokensRead: counts.tokens,
-        readMs: performance.now() - start,
-      };
-    });
+    const run = this.alone(options, work => this.refresher.run({ ...options, ...work, onScanned }));
     return run.finally(() => {
       onScanned();
       if (this.refreshScan === scanned) this.refreshScan = undefined;
@@ -129,26 +108,26 @@ export class Workspace implements WorkspaceMemory {
   }
 
   coverage(): Coverage {
-    return coverageOf(this.rows());
+    return coverageOf(this.ledger.rows());
   }
 
   status(): WorkspaceStatus {
-    return statusOf(this.rows(), this.store, this.state.stored(this.model), dataBytes(this.store.folder));
+    return statusOf(this.ledger.rows(), this.store, this.state.stored(this.ledger.model), dataBytes(this.store.folder));
   }
 
   files(): FileStatus[] {
-    return this.rows().map(row => this.fileStatus(row));
+    return this.ledger.rows().map(row => this.fileStatus(row));
   }
 
   file(path: string): FileStatus | undefined {
-    const row = this.store.ledger.get(path);
-    return row && this.fileStatus(rowOfModel(row, this.store, this.model, this.parts.settings));
+    const row = this.ledger.row(path);
+    return row && this.fileStatus(row);
   }
 
   async recall(question: string, options: WorkOptions & { readonly limit: number }): Promise<RecalledSpan[]> {
     throwIfCancelled(options.signal);
-    const rows = this.readRows();
-    await this.setAside(await this.index.sync(rows));
+    const rows = this.ledger.readRows();
+    await this.ledger.setAside(await this.index.sync(rows));
     if (rows.length === 0) return [];
     const changed = new Set<string>();
     const spans = await recallSpans(question, options.limit, {
@@ -161,7 +140,7 @@ export class Workspace implements WorkspaceMemory {
       signal: options.signal,
     });
     throwIfCancelled(options.signal);
-    await this.markStale(changed);
+    await this.ledger.markStale(changed);
     return spans;
   }
 
@@ -170,11 +149,11 @@ export class Workspace implements WorkspaceMemory {
     options: WorkOptions & { readonly workspace?: boolean } = {},
   ): Promise<string[]> {
     const workspace = options.workspace ?? true;
-    const rows = this.readRows();
+    const rows = this.ledger.readRows();
     const engine = await this.parts.engine.get();
     if (workspace && !this.state.stored(engine.model.fingerprint)) {
       const started = (): Promise<Engine> => Promise.resolve(engine);
-      await this.setAside(await this.state.bringUpToDate(rows, started, engine.model.fingerprint, options));
+      await this.ledger.setAside(await this.state.bringUpToDate(rows, started, engine.model.fingerprint, options));
     }
     const keys = new Map(rows.map(row => [row.path, row.memoryKey]));
     return this.state.putInto(
@@ -185,7 +164,7 @@ export class Workspace implements WorkspaceMemory {
   }
 
   gist(path: string): PackedSlots | undefined {
-    const key = this.rows().find(row => row.path === path)?.memoryKey;
+    const key = this.ledger.rows().find(row => row.path === path)?.memoryKey;
     const memory = key === undefined ? undefined : this.store.getMemory(key);
     return memory?.ok ? memory.value.gist : undefined;
   }
@@ -227,7 +206,9 @@ export class Workspace implements WorkspaceMemory {
       await this.index.push(engine);
       await this.state.release(engine);
       const started = (): Promise<Engine> => Promise.resolve(engine);
-      await this.setAside(await this.state.bringUpToDate(this.readRows(), started, engine.model.fingerprint, work));
+      await this.ledger.setAside(
+        await this.state.bringUpToDate(this.ledger.readRows(), started, engine.model.fingerprint, work),
+      );
     });
   }
 
@@ -280,116 +261,18 @@ export class Workspace implements WorkspaceMemory {
     return run;
   }
 
-  private async becomeReader({
-    signal,
-    onProgress,
-    onScanned,
-  }: WorkOptions & { signal: AbortSignal; onScanned: () => void }): Promise<ReaderLease> {
-    for (;;) {
-      const lease = await this.store.tryBecomeReader();
-      if (!('heldBy' in lease)) return lease;
-      onScanned(); // Who reads keeps the ledger up to date.
-      onProgress?.({ task: 'Another Longview is reading this folder', done: 0, unit: 'files' });
-      await sleep(this.parts.leaseRetry, undefined, { signal }).catch(() => undefined);
-      throwIfCancelled(signal);
-    }
-  }
-
-  private async readAll(
-    work: RefreshOptions & { signal: AbortSignal; onScanned: () => void },
-    counts: ReadCounts & { gone: number },
-  ): Promise<void> {
-    const { store, files, settings, log } = this.parts;
-    const engine = (): Promise<Engine> => this.parts.engine.get();
-    const { waiting, gone } = await scanLedger({ ...work, store, files });
-    counts.gone += gone;
-    work.onScanned();
-    const model = this.parts.model ?? (await engine()).model.fingerprint;
-    await this.setAside([
-      ...this.store.ledger
-        .all()
-        .filter(
-          row => row.state === 'read' && row.memoryKey !== memoryKeyOf(row.path, row.contentHash, model, settings),
-        ),
-      ...(await this.index.sync(this.readRows())),
-    ]);
-    const { only = () => true } = work;
-    let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))].filter(only);
-    for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
-      if (paths.length > 0) {
-        const onFile = (path: string | undefined): void => void (this.reading = path);
-        const read = await readFiles(paths, { ...work, store, files, engine, model, settings, log, onFile });
-        counts.read += read.read;
-        counts.failed += read.failed;
-        counts.tokens += read.tokens;
-      }
-      if (work.only) break;
-      const bad = await this.state.bringUpToDate(this.readRows(), engine, model, work);
-      await this.setAside(bad);
-      if (bad.length === 0) break;
-      paths = bad.map(row => row.path);
-    }
-    if (counts.read + gone > 0) await this.store.collectGarbage({ keepBytes: settings.keepBytes });
-  }
-
-  /** Fingerprint of the model that looks, as soon as it is known. */
-  private get model(): string | undefined {
-    return this.parts.model ?? this.parts.engine.started?.model.fingerprint;
-  }
-
-  private rows(): LedgerRow[] {
-    return rowsOfModel(this.store, this.model, this.parts.settings);
-  }
-
   private fileStatus({ path, state, reason, tokens }: LedgerRow): FileStatus {
     return {
       path,
-      state: path === this.reading ? 'reading' : state === 'reading' ? 'waiting' : state,
+      state: path === this.refresher.reading ? 'reading' : state === 'reading' ? 'waiting' : state,
       ...(reason === undefined ? {} : { reason }),
       tokens: tokens ?? 0,
     };
   }
 
-  private readRows(): LedgerRow[] {
-    return this.rows().filter(row => row.state === 'read' && row.memoryKey !== undefined);
-  }
-
-  private waitingPaths(): string[] {
-    return this.store.ledger
-      .all()
-      .filter(row => row.state === 'waiting' || row.state === 'reading')
-      .map(row => row.path);
-  }
-
-  /** Makes files wait whose memory cannot be used: damaged, or of another model. */
-  private async setAside(rows: readonly LedgerRow[]): Promise<void> {
-    if (rows.length === 0) return;
-    for (const { path, memoryKey } of rows) {
-      if (memoryKey !== undefined && this.store.hasMemory(memoryKey)) {
-        this.parts.log('info', `The memory of ${path} is not usable as it is; the file is read again.`);
-      }
-    }
-    await this.store.batch(write => {
-      for (const { path, size, mtimeMs } of rows) {
-        write.putRow({ path, size, mtimeMs, contentHash: '', state: 'waiting' });
-      }
-      write.deleteBlob(STATE_BLOB);
-    });
-  }
-
-  private async markStale(paths: ReadonlySet<string>): Promise<void> {
-    if (paths.size === 0) return;
-    await this.store.batch(write => {
-      for (const path of paths) {
-        const row = this.store.ledger.get(path);
-        if (row?.state === 'read') write.putRow({ ...row, state: 'stale' });
-      }
-    });
-  }
-
   private async dropState(): Promise<void> {
     await this.store.batch(write => [STATE_BLOB, SUMMARY_MARK].forEach(name => write.deleteBlob(name)));
-    await this.index.sync(this.readRows());
+    await this.index.sync(this.ledger.readRows());
   }
 }
 

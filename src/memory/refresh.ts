@@ -1,0 +1,124 @@
+/**
+ * One refresh of a workspace's memory: becomes the one process that reads, scans, reads what waits, brings the workspace
+ * state up to date. What was read stays whenever it ends. Never runs twice at a time: that is the caller's to see to.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { throwIfCancelled, type Log } from '../base/index.js';
+import type { Engine } from '../engine/index.js';
+import type { LazyEngine } from './lazy-engine.js';
+import { scanLedger } from './ledger-scan.js';
+import type { LedgerView } from './ledger-view.js';
+import { memoryKeyOf, readFiles, type ReadCounts } from './read-files.js';
+import type { RecallIndex } from './recall-index.js';
+import type { MemorySettings } from './settings.js';
+import type { SourceFiles } from './source-files.js';
+import type { ReaderLease, Store } from './store/index.js';
+import type { ReadReport, RefreshOptions } from './workspace-memory.js';
+import type { StateKeeper } from './workspace-state.js';
+
+export interface RefreshParts {
+  readonly store: Store;
+  readonly files: SourceFiles;
+  readonly engine: LazyEngine;
+  /** Fingerprint of the model, when it is known without starting the engine. */
+  readonly model: string | undefined;
+  readonly settings: MemorySettings;
+  readonly log: Log;
+  /** Milliseconds between tries to become the reader. */
+  readonly leaseRetry: number;
+  readonly ledger: LedgerView;
+  readonly index: RecallIndex;
+  readonly state: StateKeeper;
+}
+
+export interface RefreshWork extends RefreshOptions {
+  readonly signal: AbortSignal;
+  /** The ledger says what is on the disk, as far as this process sees to it. */
+  readonly onScanned: () => void;
+}
+
+/** Times that files whose memory turned out bad are read again in one run. */
+const MOST_REPAIRS = 2;
+
+interface Counts extends ReadCounts {
+  gone: number;
+}
+
+export class Refresher {
+  /** The file that is being read now. */
+  reading: string | undefined;
+
+  constructor(private readonly parts: RefreshParts) {}
+
+  async run(work: RefreshWork): Promise<ReadReport> {
+    const start = performance.now();
+    const counts: Counts = { read: 0, failed: 0, tokens: 0, gone: 0 };
+    for (;;) {
+      const lease = await this.becomeReader(work);
+      try {
+        await this.readAll({ ...work, signal: AbortSignal.any([work.signal, lease.lost]) }, counts);
+        break;
+      } catch (error) {
+        // After a long sleep of the machine another process may have taken over: wait for it and look again.
+        if (!lease.lost.aborted || work.signal.aborted) throw error;
+      } finally {
+        await lease.dispose();
+      }
+    }
+    return {
+      filesRead: counts.read,
+      filesForgotten: counts.gone,
+      filesFailed: counts.failed,
+      tokensRead: counts.tokens,
+      readMs: performance.now() - start,
+    };
+  }
+
+  private async becomeReader({ signal, onProgress, onScanned }: RefreshWork): Promise<ReaderLease> {
+    for (;;) {
+      const lease = await this.parts.store.tryBecomeReader();
+      if (!('heldBy' in lease)) return lease;
+      onScanned(); // Who reads keeps the ledger up to date.
+      onProgress?.({ task: 'Another Longview is reading this folder', done: 0, unit: 'files' });
+      await sleep(this.parts.leaseRetry, undefined, { signal }).catch(() => undefined);
+      throwIfCancelled(signal);
+    }
+  }
+
+  private async readAll(work: RefreshWork, counts: Counts): Promise<void> {
+    const { store, files, settings, log, ledger, index, state } = this.parts;
+    const engine = (): Promise<Engine> => this.parts.engine.get();
+    const { waiting, gone } = await scanLedger({ ...work, store, files });
+    counts.gone += gone;
+    work.onScanned();
+    const model = this.parts.model ?? (await engine()).model.fingerprint;
+    const ofOthers = store.ledger
+      .all()
+      .filter(row => row.state === 'read' && row.memoryKey !== memoryKeyOf(row.path, row.contentHash, model, settings));
+    await ledger.setAside([...ofOthers, ...(await index.sync(ledger.readRows()))]);
+    const { only = () => true } = work;
+    let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))].filter(only);
+    for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
+      if (paths.length > 0) {
+        const onFile = (path: string | undefined): void => void (this.reading = path);
+        const read = await readFiles(paths, { ...work, store, files, engine, model, settings, log, onFile });
+        counts.read += read.read;
+        counts.failed += read.failed;
+        counts.tokens += read.tokens;
+      }
+      if (work.only) break;
+      const bad = await state.bringUpToDate(ledger.readRows(), engine, model, work);
+      await ledger.setAside(bad);
+      if (bad.length === 0) break;
+      paths = bad.map(row => row.path);
+    }
+    if (counts.read + gone > 0) await store.collectGarbage({ keepBytes: settings.keepBytes });
+  }
+
+  private waitingPaths(): string[] {
+    return this.parts.store.ledger
+      .all()
+      .filter(row => row.state === 'waiting' || row.state === 'reading')
+      .map(row => row.path);
+  }
+}
