@@ -4,7 +4,7 @@
  */
 import { throwIfCancelled, type ProgressListener } from '../base/index.js';
 import type { Known, SeenFile, SourceFiles } from './source-files.js';
-import type { LedgerRow, Store, StoreWriter } from './store/index.js';
+import { isWhole, keysOf, partsOf, type LedgerRow, type Store, type StoreWriter } from './store/index.js';
 import { orderForReading } from './walk/index.js';
 
 /** Name of the blob that holds the workspace state; a file that leaves takes the state with it, to be composed again. */
@@ -47,14 +47,14 @@ export async function scanLedger({ store, files, first, signal, onProgress }: Sc
   let seen = 0;
   let gone = 0;
   const leave = (row: LedgerRow): void => {
-    if (row.memoryKey === undefined) return;
+    if (!isWhole(row)) return;
     gone++;
     changes.push(write => write.deleteBlob(STATE_BLOB));
   };
   const known: Known = (path, size, mtimeMs) => {
     const row = before.get(path);
     if (row?.size !== size || row.mtimeMs !== mtimeMs) return undefined;
-    if (row.memoryKey !== undefined) return true;
+    if (partsOf(row).length > 0) return true;
     return row.state === 'skipped' && !mayHavePassed(row) ? row.reason : undefined;
   };
   for await (const file of files.walk(known, signal)) {
@@ -63,8 +63,8 @@ export async function scanLedger({ store, files, first, signal, onProgress }: Sc
     const old = before.get(file.path);
     before.delete(file.path);
     const row = await nextRow(file, old, store, files);
-    if (row.state === 'waiting' || row.state === 'stale') waiting.push(row);
-    if (old && row.memoryKey === undefined) leave(old);
+    if (row.state === 'waiting' || row.state === 'reading' || row.state === 'stale') waiting.push(row);
+    if (old && !isWhole(row)) leave(old);
     if (!old || !sameRow(old, row)) changes.push(write => write.putRow(row));
   }
   throwIfCancelled(signal);
@@ -89,11 +89,13 @@ async function nextRow(
   if (file.skipped !== undefined) return { ...fresh, state: 'skipped', reason: file.skipped };
   if (!old) return fresh;
   const untouched = old.size === size && old.mtimeMs === mtimeMs;
-  if (old.memoryKey === undefined || !store.hasMemory(old.memoryKey)) {
+  const keys = keysOf(old);
+  if (keys.length === 0 || !keys.every(key => store.hasMemory(key))) {
     const stays = old.state === 'skipped' && untouched && !mayHavePassed(old);
     return stays ? old : fresh;
   }
   if (untouched) return old;
+  if (old.state === 'reading') return fresh;
   const source = await files.read(path);
   if (source.ok && source.value.contentHash === old.contentHash) {
     return { ...old, size, mtimeMs, state: old.state === 'coarse' ? 'coarse' : 'read', reason: undefined };

@@ -4,9 +4,9 @@
  */
 import type { Log } from '../base/index.js';
 import { STATE_BLOB } from './ledger-scan.js';
-import { memoryKeyOf } from './read-files.js';
+import { memoryEnding } from './read-files.js';
 import type { MemorySettings } from './settings.js';
-import type { LedgerRow, Store } from './store/index.js';
+import { isWhole, keysOf, partsOf, type FilePart, type LedgerRow, type MemoryKey, type Store } from './store/index.js';
 
 export interface LedgerViewParts {
   readonly store: Store;
@@ -35,16 +35,16 @@ export class LedgerView {
 
   /** Files whose memory stands for what is on the disk. */
   readRows(): LedgerRow[] {
-    return this.rows().filter(row => row.state === 'read' && row.memoryKey !== undefined);
+    return this.rows().filter(row => row.state === 'read' && isWhole(row));
   }
 
   /** Makes files wait whose memory cannot be used: damaged, or of another model. */
   async setAside(rows: readonly LedgerRow[]): Promise<void> {
     if (rows.length === 0) return;
     const { store, log } = this.parts;
-    for (const { path, memoryKey } of rows) {
-      if (memoryKey !== undefined && store.hasMemory(memoryKey)) {
-        log('info', `The memory of ${path} is not usable as it is; the file is read again.`);
+    for (const row of rows) {
+      if (keysOf(row).some(key => store.hasMemory(key))) {
+        log('info', `The memory of ${row.path} is not usable as it is; the file is read again.`);
       }
     }
     await store.batch(write => {
@@ -67,19 +67,25 @@ export class LedgerView {
   }
 
   private seen(row: LedgerRow, ending: string): LedgerRow {
-    const { model, settings, store } = { ...this.parts, model: this.model };
-    if (model === undefined || row.memoryKey?.endsWith(ending) !== false) return row;
-    const { path, size, mtimeMs, contentHash } = row;
-    const memoryKey = memoryKeyOf(path, contentHash, model, settings);
-    const memory = store.getMemory(memoryKey);
-    if (!memory?.ok) return { path, size, mtimeMs, contentHash: '', state: 'waiting' };
-    return { ...row, memoryKey, tokens: memory.value.tokens, slots: memory.value.recall.slots };
+    if (this.model === undefined || keysOf(row).every(key => key.endsWith(ending))) return row;
+    const { path, size, mtimeMs } = row;
+    const parts: FilePart[] = [];
+    for (const part of partsOf(row)) {
+      const key = withEnding(part.key, ending);
+      const memory = this.parts.store.getMemory(key);
+      if (!memory?.ok) return { path, size, mtimeMs, contentHash: '', state: 'waiting' };
+      parts.push({ ...part, key, tokens: memory.value.tokens, slots: memory.value.recall.slots });
+    }
+    return { ...row, parts, ...(row.gist !== undefined && { gist: withEnding(row.gist, ending) }) };
   }
 
-  /** What the memories of the model and the settings have in common: the last two parts of their keys. */
+  /** What the memories of the model and the settings have in common. */
   private ending(): string {
-    if (this.model === undefined) return '';
-    const key = memoryKeyOf('', '', this.model, this.parts.settings);
-    return key.slice(key.lastIndexOf('.', key.lastIndexOf('.') - 1));
+    return this.model === undefined ? '' : memoryEnding(this.model, this.parts.settings);
   }
+}
+
+/** Key of the same text's memory by another model or with other settings. */
+function withEnding(key: MemoryKey, ending: string): MemoryKey {
+  return key.split('.', 2).join('.') + ending;
 }

@@ -8,7 +8,7 @@ import type { Engine, Reading } from '../engine/index.js';
 import { NOT_FOR_THE_MODEL } from './ledger-scan.js';
 import { readingSettings, type MemorySettings } from './settings.js';
 import type { SourceFiles, SourceText } from './source-files.js';
-import { fileMemoryKey, provenanceOf, type LedgerRow, type Store } from './store/index.js';
+import { fileMemoryKey, provenanceOf, type LedgerRow, type MemoryKey, type Store } from './store/index.js';
 
 export interface ReadParts {
   readonly store: Store;
@@ -38,6 +38,12 @@ const MOST_FAILURES_IN_A_ROW = 3;
 /** Key of the memory of a file with this content. */
 export function memoryKeyOf(path: string, contentHash: string, model: string, settings: MemorySettings): string {
   return fileMemoryKey({ path, contentHash, model, settings: readingSettings(settings) });
+}
+
+/** What the keys of all memories of a model and its settings end with. */
+export function memoryEnding(model: string, settings: MemorySettings): string {
+  const key = memoryKeyOf('', '', model, settings);
+  return key.slice(key.lastIndexOf('.', key.lastIndexOf('.') - 1));
 }
 
 export async function readFiles(paths: readonly string[], parts: ReadParts): Promise<ReadCounts> {
@@ -100,7 +106,7 @@ async function readFile(
   const key = memoryKeyOf(path, source.value.contentHash, model, settings);
   const known = store.getMemory(key);
   if (known?.ok) {
-    await store.ledger.put(rowOf(path, source.value, key, known.value.tokens, known.value.recall.slots));
+    await store.ledger.put(rowOf(path, source.value, key, known.value));
     return 0;
   }
   const engine = await parts.engine();
@@ -109,7 +115,7 @@ async function readFile(
     { signal: parts.signal, onProgress: onTokens },
   );
   const after = await files.read(path);
-  const row = rowOf(path, source.value, key, reading.tokens, reading.recall.slots);
+  const row = rowOf(path, source.value, key, reading);
   const unchanged = after.ok && after.value.contentHash === source.value.contentHash;
   await store.batch(write => {
     write.putMemory(key, memoryOf(path, source.value, reading));
@@ -129,9 +135,15 @@ function memoryOf(path: string, source: SourceText, reading: Reading): Parameter
   };
 }
 
-function rowOf(path: string, source: SourceText, memoryKey: string, tokens: number, slots: number): LedgerRow {
+function rowOf(
+  path: string,
+  source: SourceText,
+  key: MemoryKey,
+  { tokens, recall }: Pick<Reading, 'tokens' | 'recall'>,
+): LedgerRow {
   const { size, mtimeMs, contentHash } = source;
-  return { path, size, mtimeMs, contentHash, state: 'read', tokens, slots, readAt: Date.now(), memoryKey };
+  const parts = [{ key, firstLine: 1, tokens, slots: recall.slots }];
+  return { path, size, mtimeMs, contentHash, state: 'read', readAt: Date.now(), parts };
 }
 
 async function skip(path: string, reason: string, store: Store, seen?: SourceText): Promise<void> {

@@ -5,7 +5,7 @@
 import { GiveWay } from './give-way.js';
 import type { Engine, RecallSlots } from '../engine/index.js';
 import { tokensBefore } from './line-mass.js';
-import type { LedgerRow, Provenance, Store } from './store/index.js';
+import { keysOf, partsOf, type LedgerRow, type MemoryKey, type Provenance, type Store } from './store/index.js';
 
 export interface IndexedFile {
   readonly path: string;
@@ -31,12 +31,12 @@ export class RecallIndex {
 
   /** Loads memories that are new among `rows` and lets go of the others. Returns the rows whose memory cannot be used. */
   async sync(rows: readonly LedgerRow[]): Promise<LedgerRow[]> {
-    const wanted = new Set(rows.map(row => row.memoryKey));
+    const wanted = new Set(rows.flatMap(keysOf));
     for (const key of this.files.keys()) if (!wanted.has(key)) this.remove(key);
     const unusable: LedgerRow[] = [];
     const others = new GiveWay();
     for (const row of rows) {
-      if (!this.load(row)) unusable.push(row);
+      if (!partsOf(row).every(part => this.load(row, part.key))) unusable.push(row);
       await others.step();
     }
     return unusable;
@@ -71,9 +71,7 @@ export class RecallIndex {
     }
   }
 
-  private load(row: LedgerRow): boolean {
-    const key = row.memoryKey;
-    if (key === undefined) return false;
+  private load(row: LedgerRow, key: MemoryKey): boolean {
     if (this.files.has(key)) return true;
     const memory = this.store.getMemory(key);
     if (!memory?.ok) return false;

@@ -8,11 +8,11 @@ import type { Engine } from '../engine/index.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { scanLedger } from './ledger-scan.js';
 import type { LedgerView } from './ledger-view.js';
-import { memoryKeyOf, readFiles, type ReadCounts } from './read-files.js';
+import { memoryEnding, readFiles, type ReadCounts } from './read-files.js';
 import type { RecallIndex } from './recall-index.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles } from './source-files.js';
-import type { ReaderLease, Store } from './store/index.js';
+import { keysOf, type ReaderLease, type Store } from './store/index.js';
 import type { ReadReport, RefreshOptions } from './workspace-memory.js';
 import type { StateKeeper } from './workspace-state.js';
 
@@ -92,9 +92,10 @@ export class Refresher {
     counts.gone += gone;
     work.onScanned();
     const model = this.parts.model ?? (await engine()).model.fingerprint;
+    const ending = memoryEnding(model, settings);
     const ofOthers = store.ledger
       .all()
-      .filter(row => row.state === 'read' && row.memoryKey !== memoryKeyOf(row.path, row.contentHash, model, settings));
+      .filter(row => row.state === 'read' && !keysOf(row).every(key => key.endsWith(ending)));
     await ledger.setAside([...ofOthers, ...(await index.sync(ledger.readRows()))]);
     const { only = () => true } = work;
     let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))].filter(only);

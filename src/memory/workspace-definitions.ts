@@ -18,7 +18,7 @@ import {
 import type { LazyEngine } from './lazy-engine.js';
 import { placeScores, type PlaceToScore, type SlotsOfFile } from './place-scores.js';
 import type { SourceFiles } from './source-files.js';
-import type { LedgerRow, Store } from './store/index.js';
+import { isWhole, partsOf, type LedgerRow, type MemoryKey, type Store } from './store/index.js';
 
 export interface FoundDefinitions {
   /** Of exactly this name, by path and line; of names that differ in case and underscores only, where there is none. */
@@ -95,7 +95,7 @@ export class DefinitionFinder implements WorkspaceDefinitions {
   async show(definition: IndexedDefinition): Promise<DefinitionText | undefined> {
     const { path, contentHash, line } = definition;
     const row = this.parts.store.ledger.get(path);
-    if (row?.memoryKey === undefined || row.contentHash !== contentHash) return undefined;
+    if (!row || !isWhole(row) || row.contentHash !== contentHash) return undefined;
     const source = await this.parts.files.read(path);
     if (!source.ok || source.value.contentHash !== contentHash) return undefined;
     const lines = linesOf(source.value.text);
@@ -115,9 +115,12 @@ export class DefinitionFinder implements WorkspaceDefinitions {
     }
     const places: PlaceToScore[] = [];
     for (const { path, line } of definitions) {
-      const file = this.slotsOf(path);
+      const row = this.parts.store.ledger.get(path);
+      const part = row && isWhole(row) ? partsOf(row).findLast(({ firstLine }) => firstLine <= line) : undefined;
+      const file = part && this.slotsOf(part.key);
       if (!file) return undefined;
-      places.push({ startLine: line, endLine: line, file });
+      const lineOfPart = line - part.firstLine + 1;
+      places.push({ startLine: lineOfPart, endLine: lineOfPart, file });
     }
     const queries = await engine.queriesAt(before, LOOK_UP_TOKENS, { signal: options.signal });
     return placeScores(queries, engine.model.recall.keyHeadOf, places);
@@ -160,9 +163,7 @@ export class DefinitionFinder implements WorkspaceDefinitions {
     }
   }
 
-  private slotsOf(path: string): SlotsOfFile | undefined {
-    const key = this.parts.store.ledger.get(path)?.memoryKey;
-    if (key === undefined) return undefined;
+  private slotsOf(key: MemoryKey): SlotsOfFile | undefined {
     const known = this.slots.get(key);
     if (known) return known;
     const memory = this.parts.store.getMemory(key);
@@ -186,5 +187,5 @@ export class DefinitionFinder implements WorkspaceDefinitions {
 }
 
 function isRead(row: LedgerRow): boolean {
-  return row.state === 'read' && row.memoryKey !== undefined;
+  return row.state === 'read' && isWhole(row);
 }

@@ -8,7 +8,7 @@ import { GiveWay } from './give-way.js';
 import { STATE_BLOB, STATE_MODEL_BLOB } from './ledger-scan.js';
 import { stateSlots, type MemorySettings } from './settings.js';
 import { decodeState, encodeState, stateDigest, stateHeader, type WorkspaceState } from './state-blob.js';
-import type { LedgerRow, Store } from './store/index.js';
+import { partsOf, tokensOf, type LedgerRow, type Store } from './store/index.js';
 import type { WorkOptions } from './workspace-memory.js';
 
 /** States of single files kept in the engine at most. */
@@ -50,9 +50,9 @@ export class StateKeeper {
     options: WorkOptions,
   ): Promise<LedgerRow[]> {
     const ordered = [...rows].sort((a, b) => (a.path < b.path ? -1 : 1));
-    const tokens = ordered.reduce((sum, row) => sum + (row.tokens ?? 0), 0);
+    const tokens = ordered.reduce((sum, row) => sum + tokensOf(row), 0);
     const budget = stateSlots(tokens, this.settings);
-    const keys = ordered.map(row => row.memoryKey ?? '');
+    const keys = ordered.flatMap(row => partsOf(row).map(part => part.key));
     const digest = stateDigest(keys, model, budget);
     if (this.stored(model)?.digest === digest) return [];
     if (ordered.length === 0 || budget < 1) {
@@ -62,7 +62,7 @@ export class StateKeeper {
     const bad: LedgerRow[] = [];
     const others = new GiveWay();
     for (const row of ordered) {
-      if (!this.slotsOf(row.memoryKey ?? '')) bad.push(row);
+      if (partsOf(row).some(part => this.slotsOf(part.key) === undefined)) bad.push(row);
       await others.step();
     }
     if (bad.length > 0) return bad;
@@ -74,7 +74,7 @@ export class StateKeeper {
     const running = await engine();
     const slots = await running.compose(gists, { budget, incoming, signal: options.signal });
     throwIfCancelled(options.signal);
-    if (unusable.size > 0) return ordered.filter(row => unusable.has(row.memoryKey ?? ''));
+    if (unusable.size > 0) return ordered.filter(row => partsOf(row).some(part => unusable.has(part.key)));
     await this.store.batch(write => {
       write.putBlob(STATE_BLOB, encodeState({ digest, tokens, slots }));
       write.putBlob(STATE_MODEL_BLOB, Buffer.from(model, 'latin1'));

@@ -1,5 +1,5 @@
 /** Figures about a workspace's memory, from the ledger and the store alone. Never starts the engine and never reads files. */
-import type { LedgerRow, Store } from './store/index.js';
+import { partsOf, slotsOf, tokensOf, type LedgerRow, type Store } from './store/index.js';
 import type { Coverage, WorkspaceStatus } from './workspace-memory.js';
 
 export function coverageOf(rows: readonly LedgerRow[]): Coverage {
@@ -14,11 +14,11 @@ export function statusOf(
   state: { slots: number; bytes: number } | undefined,
   storeBytes: number,
 ): WorkspaceStatus {
-  const remembered = rows.filter(row => row.memoryKey !== undefined);
-  const slots = remembered.reduce((sum, row) => sum + (row.slots ?? 0), 0);
+  const remembered = rows.filter(row => partsOf(row).length > 0);
+  const slots = remembered.reduce((sum, row) => sum + slotsOf(row), 0);
   return {
     coverage: coverageOf(rows),
-    tokens: remembered.reduce((sum, row) => sum + (row.tokens ?? 0), 0),
+    tokens: remembered.reduce((sum, row) => sum + tokensOf(row), 0),
     state: { slots: state?.slots ?? 0, bytes: state?.bytes ?? 0 },
     recall: { slots, bytes: slots * bytesOfRecallSlot(remembered, store) },
     store: { path: store.folder, bytes: storeBytes },
@@ -27,8 +27,8 @@ export function statusOf(
 
 /** Bytes of one slot of all recall heads: int8 key, scale and count of each. All memories of a model agree. */
 function bytesOfRecallSlot(rows: readonly LedgerRow[], store: Store): number {
-  for (const { memoryKey } of rows) {
-    const memory = store.getMemory(memoryKey ?? '');
+  for (const { key } of rows.flatMap(partsOf)) {
+    const memory = store.getMemory(key);
     if (memory?.ok) return memory.value.recall.heads * (memory.value.recall.headSize + 8);
   }
   return 0;

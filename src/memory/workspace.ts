@@ -15,7 +15,7 @@ import { recallSpans } from './recall.js';
 import { Refresher } from './refresh.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles } from './source-files.js';
-import { compactStore, type LedgerRow, type Store } from './store/index.js';
+import { compactStore, gistKeyOf, isWhole, tokensOf, type LedgerRow, type Store } from './store/index.js';
 import { TextCache } from './text-cache.js';
 import type {
   Coverage,
@@ -155,7 +155,7 @@ export class Workspace implements WorkspaceMemory {
       const started = (): Promise<Engine> => Promise.resolve(engine);
       await this.ledger.setAside(await this.state.bringUpToDate(rows, started, engine.model.fingerprint, options));
     }
-    const keys = new Map(rows.map(row => [row.path, row.memoryKey]));
+    const keys = new Map(rows.map(row => [row.path, gistKeyOf(row)]));
     return this.state.putInto(
       engine,
       paths.flatMap(path => keys.get(path) ?? []),
@@ -164,14 +164,15 @@ export class Workspace implements WorkspaceMemory {
   }
 
   gist(path: string): PackedSlots | undefined {
-    const key = this.ledger.rows().find(row => row.path === path)?.memoryKey;
+    const row = this.ledger.row(path);
+    const key = row && gistKeyOf(row);
     const memory = key === undefined ? undefined : this.store.getMemory(key);
     return memory?.ok ? memory.value.gist : undefined;
   }
 
   hashOf(path: string): string | undefined {
     const row = this.store.ledger.get(path);
-    return row?.memoryKey === undefined ? undefined : row.contentHash;
+    return row && isWhole(row) ? row.contentHash : undefined;
   }
 
   async source(path: string): Promise<Result<string>> {
@@ -261,12 +262,13 @@ export class Workspace implements WorkspaceMemory {
     return run;
   }
 
-  private fileStatus({ path, state, reason, tokens }: LedgerRow): FileStatus {
+  private fileStatus(row: LedgerRow): FileStatus {
+    const { path, state, reason } = row;
     return {
       path,
       state: path === this.refresher.reading ? 'reading' : state === 'reading' ? 'waiting' : state,
       ...(reason === undefined ? {} : { reason }),
-      tokens: tokens ?? 0,
+      tokens: tokensOf(row),
     };
   }
 

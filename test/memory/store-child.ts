@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from '../../src/memory/store/index.js';
-import { keyOf, sampleMemory, sampleRow } from './store-samples.js';
+import { keyOf, partOf, sampleMemory, sampleRow } from './store-samples.js';
 
 const [mode = '', folder = '', round = '0'] = process.argv.slice(2);
 const say = (line: string): void => void writeSync(1, `${line}\n`);
@@ -16,7 +16,7 @@ switch (mode) {
     // Writes until it is killed. What is printed is on the disk.
     for (let at = 0; ; at++) {
       const memory = sampleMemory(`round ${round}/file ${at % 20}`, `content ${at}`, 2000);
-      const row = sampleRow(memory.path, { contentHash: memory.contentHash, memoryKey: keyOf(memory) });
+      const row = sampleRow(memory.path, { contentHash: memory.contentHash, parts: [partOf(memory)] });
       await store.batch(write => {
         write.putMemory(keyOf(memory), memory);
         write.putRow(row);

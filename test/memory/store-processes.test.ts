@@ -94,7 +94,7 @@ suite('store: processes', () => {
       const store = await openHere();
       const rows = store.ledger.all();
       for (const row of rows) {
-        const memory = store.getMemory(row.memoryKey!);
+        const memory = store.getMemory(row.parts![0]!.key);
         assert.equal(memory?.ok, true, `${row.path}: ${JSON.stringify(memory)}`);
       }
       for (const { key } of store.listKeys()) assert.equal(store.getMemory(key)?.ok, true);
@@ -104,9 +104,9 @@ suite('store: processes', () => {
         const row = rows.find(candidate => candidate.path === path);
         const memory = sampleMemory(path, `content ${at}`, 2000);
         // One more may have been written than was printed.
-        if (row?.memoryKey !== keyOf(memory)) {
+        if (row?.parts?.[0]?.key !== keyOf(memory)) {
           const next = sampleMemory(path, `content ${writer.lines.length}`, 2000);
-          assert.equal(row?.memoryKey, keyOf(next), path);
+          assert.equal(row?.parts?.[0]?.key, keyOf(next), path);
         } else assert.deepEqual(store.getMemory(keyOf(memory)), { ok: true, value: memory });
       }
       acknowledged += writer.lines.length;

@@ -1,6 +1,6 @@
 /** Made-up memories and rows for the store's tests: small, seeded, every array filled. */
 import { createHash } from 'node:crypto';
-import type { FileMemory, LedgerRow } from '../../src/memory/store/index.js';
+import type { FileMemory, FilePart, LedgerRow } from '../../src/memory/store/index.js';
 import { fileMemoryKey, provenanceOf } from '../../src/memory/store/index.js';
 
 export const MODEL = 'model-fingerprint';
@@ -65,6 +65,11 @@ export function sampleMemory(path: string, content: string, tokens = 37): FileMe
 
 export function keyOf(memory: FileMemory, model = MODEL, settings = SETTINGS): string {
   return fileMemoryKey({ model, settings, path: memory.path, contentHash: memory.contentHash });
+}
+
+/** A part of a row that stands on this memory alone. */
+export function partOf(memory: FileMemory): FilePart {
+  return { key: keyOf(memory), firstLine: 1, tokens: memory.tokens, slots: memory.recall.slots };
 }
 
 export function sampleRow(path: string, more: Partial<LedgerRow> = {}): LedgerRow {

@@ -7,7 +7,12 @@ import {
   fileMemoryKey,
   pairsOfSlot,
   provenanceOf,
+  gistKeyOf,
+  isWhole,
+  keysOf,
+  slotsOf,
   storeFolder,
+  tokensOf,
 } from '../../src/memory/store/index.js';
 import { FrameKind, frame, unframe } from '../../src/memory/store/frame.js';
 import { decodeLedgerRow, encodeLedgerRow, ledgerKey } from '../../src/memory/store/ledger-row.js';
@@ -193,10 +198,45 @@ suite('store: frames and rows', () => {
   });
 
   test('rows decode to what was encoded', () => {
-    const row = sampleRow('a/b\n"🙂', { reason: 'because', tokens: 5, slots: 2, readAt: 7, memoryKey: 'k' });
+    const row = sampleRow('a/b\n"🙂', {
+      reason: 'because',
+      readAt: 7,
+      parts: [
+        { key: 'k', firstLine: 1, tokens: 5, slots: 2 },
+        { key: 'l', firstLine: 4, tokens: 6, slots: 3 },
+      ],
+      gist: 'g',
+    });
     assert.deepEqual(decodeLedgerRow(encodeLedgerRow(row)), { ok: true, value: row });
     const wrong = frame(FrameKind.ledgerRow, 1, Buffer.from('{"path":"a","state":"done"}'));
     assert.deepEqual(decodeLedgerRow(wrong), { ok: false, reason: 'not a ledger row' });
+    const noKey = frame(FrameKind.ledgerRow, 2, Buffer.from(JSON.stringify({ ...row, parts: [{ firstLine: 1 }] })));
+    assert.deepEqual(decodeLedgerRow(noKey), { ok: false, reason: 'not a ledger row' });
+  });
+
+  test('a row of the former layout stands on one part', () => {
+    const row = sampleRow('a', { readAt: 7 });
+    const former = (more: object): Uint8Array =>
+      frame(FrameKind.ledgerRow, 1, Buffer.from(JSON.stringify({ ...row, ...more })));
+    assert.deepEqual(decodeLedgerRow(former({ memoryKey: 'k', tokens: 5, slots: 2 })), {
+      ok: true,
+      value: { ...row, parts: [{ key: 'k', firstLine: 1, tokens: 5, slots: 2 }] },
+    });
+    assert.deepEqual(decodeLedgerRow(former({})), { ok: true, value: row });
+  });
+
+  test('what a row says of its file, by its parts', () => {
+    const parts = [
+      { key: 'k', firstLine: 1, tokens: 5, slots: 2 },
+      { key: 'l', firstLine: 4, tokens: 6, slots: 3 },
+    ];
+    const whole = sampleRow('a', { parts, gist: 'g' });
+    assert.deepEqual([isWhole(whole), tokensOf(whole), slotsOf(whole)], [true, 11, 5]);
+    assert.deepEqual([keysOf(whole), gistKeyOf(whole)], [['k', 'l', 'g'], 'g']);
+    assert.equal(gistKeyOf(sampleRow('a', { parts: [parts[0]!] })), 'k');
+    const begun = sampleRow('a', { parts: [parts[0]!], state: 'reading' });
+    assert.deepEqual([isWhole(begun), keysOf(begun), gistKeyOf(begun)], [false, ['k'], undefined]);
+    assert.equal(isWhole(sampleRow('a')), false);
   });
 
   test('long paths have keys that LMDB takes, and stay apart', () => {

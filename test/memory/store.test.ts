@@ -9,7 +9,7 @@ import { compactStore, openStore } from '../../src/memory/store/index.js';
 import type { Store } from '../../src/memory/store/index.js';
 import { putMark, removeMarks } from '../../src/memory/store/open-marks.js';
 import { encodeFormatRecord } from '../../src/memory/store/format-record.js';
-import { keyOf, randomNumbers, sampleMemory, sampleRow } from './store-samples.js';
+import { keyOf, partOf, randomNumbers, sampleMemory, sampleRow } from './store-samples.js';
 
 suite('store: on disk', () => {
   let folder: string;
@@ -49,7 +49,7 @@ suite('store: on disk', () => {
 
   test('memories, rows and blobs survive closing', async () => {
     const memory = sampleMemory('src/a.ts', 'one');
-    const row = sampleRow('src/a.ts', { memoryKey: keyOf(memory) });
+    const row = sampleRow('src/a.ts', { parts: [partOf(memory)] });
     const first = await openHere();
     await first.batch(write => {
       write.putMemory(keyOf(memory), memory);
@@ -226,7 +226,7 @@ suite('store: on disk', () => {
       now++;
       await store.putMemory(keyOf(memory), memory);
     }
-    await store.ledger.put(sampleRow('a', { memoryKey: keyOf(memories[0]!) }));
+    await store.ledger.put(sampleRow('a', { parts: [partOf(memories[0]!)] }));
     const bytes = store.listKeys().map(memory => memory.bytes);
     assert.equal(new Set(bytes).size >= 1, true);
     const most = Math.max(...bytes);
@@ -280,7 +280,7 @@ suite('store: on disk', () => {
     for (const memory of memories) {
       await store.batch(write => {
         write.putMemory(keyOf(memory), memory);
-        write.putRow(sampleRow(memory.path, { memoryKey: keyOf(memory) }));
+        write.putRow(sampleRow(memory.path, { parts: [partOf(memory)] }));
       });
     }
     for (const memory of gone) await store.forget(memory.path);

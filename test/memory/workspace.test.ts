@@ -163,7 +163,7 @@ suite('workspace memory', () => {
     await memory.refresh();
     await memory.dispose();
     const store = await folder.store();
-    const key = store.ledger.get('a.py')!.memoryKey!;
+    const key = store.ledger.get('a.py')!.parts![0]!.key;
     damage(store, key);
     const again = new FakeEngine();
     const reopened = await folder.memory(again);
@@ -177,7 +177,7 @@ suite('workspace memory', () => {
     const memory = await folder.memory(engine);
     await memory.refresh();
     const store = await folder.store();
-    await store.deleteMemory(store.ledger.get('b.py')!.memoryKey!);
+    await store.deleteMemory(store.ledger.get('b.py')!.parts![0]!.key);
     engine.reads.length = 0;
     await memory.refresh();
     assert.deepEqual(engine.reads, ['b.py']);

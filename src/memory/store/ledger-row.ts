@@ -1,14 +1,26 @@
 /**
- * One row of the coverage ledger, its key and its bytes: a JSON object in an envelope (`frame.ts`), kind 2, layout 1.
- * Never touches the disk.
+ * One row of the coverage ledger, its key and its bytes: a JSON object in an envelope (`frame.ts`), kind 2, layout 2.
+ * Rows of layout 1, which named one memory, are understood. Never touches the disk.
  */
 import { createHash } from 'node:crypto';
 import { failed, ok } from '../../base/index.js';
 import type { Result } from '../../base/index.js';
+import type { MemoryKey } from './file-memory.js';
 import { FrameKind, frame, unframe } from './frame.js';
 
 export const LEDGER_STATES = ['waiting', 'reading', 'read', 'stale', 'coarse', 'skipped'] as const;
 export type LedgerState = (typeof LEDGER_STATES)[number];
+
+/** A stretch of a file's text that has a memory of its own; most files are one. */
+export interface FilePart {
+  readonly key: MemoryKey;
+  /** The file's line, counted from 1, that is line 1 of the memory. */
+  readonly firstLine: number;
+  /** Tokens read, the prefix included. */
+  readonly tokens: number;
+  /** Recall slots of each head. */
+  readonly slots: number;
+}
 
 /** What is known of one file that was seen. */
 export interface LedgerRow {
@@ -23,17 +35,47 @@ export interface LedgerRow {
   readonly state: LedgerState;
   /** Why it is skipped, or what went wrong. */
   readonly reason?: string;
-  /** Tokens read, the prefix included. */
-  readonly tokens?: number;
-  /** Recall slots of each head. */
-  readonly slots?: number;
   /** Milliseconds since 1970. */
   readonly readAt?: number;
-  /** Key of the file memory this row stands on; such memories are never collected. */
-  readonly memoryKey?: string;
+  /** In the order of the text; the beginning of it while the state is `reading`. */
+  readonly parts?: readonly FilePart[];
+  /** Key of the gist of the whole text, where there are several parts. */
+  readonly gist?: MemoryKey;
 }
 
-const LAYOUT_VERSION = 1;
+/** The parts of a file that are in memory. */
+export function partsOf(row: LedgerRow): readonly FilePart[] {
+  return row.parts ?? [];
+}
+
+/** True if all of the text is in memory, as it was when it was read. */
+export function isWhole(row: LedgerRow): boolean {
+  return partsOf(row).length > 0 && row.state !== 'reading';
+}
+
+/** Keys of all memories the row stands on; these are never collected. */
+export function keysOf(row: LedgerRow): MemoryKey[] {
+  return [...partsOf(row).map(part => part.key), ...(row.gist === undefined ? [] : [row.gist])];
+}
+
+/** Key of the memory that holds the gist of the whole text. */
+export function gistKeyOf(row: LedgerRow): MemoryKey | undefined {
+  if (!isWhole(row)) return undefined;
+  return row.gist ?? (row.parts?.length === 1 ? row.parts[0]!.key : undefined);
+}
+
+/** Tokens read, prefixes included. */
+export function tokensOf(row: LedgerRow): number {
+  return partsOf(row).reduce((sum, part) => sum + part.tokens, 0);
+}
+
+/** Recall slots of each head. */
+export function slotsOf(row: LedgerRow): number {
+  return partsOf(row).reduce((sum, part) => sum + part.slots, 0);
+}
+
+const LAYOUT_VERSION = 2;
+const FORMER_LAYOUT = 1;
 /** Longest path that is a key as it is, in bytes; LMDB's own limit is 1,978. */
 const MOST_KEY_BYTES = 1024;
 
@@ -51,14 +93,24 @@ export function encodeLedgerRow(row: LedgerRow): Uint8Array {
 
 export function decodeLedgerRow(bytes: Uint8Array): Result<LedgerRow> {
   const unframed = unframe(FrameKind.ledgerRow, LAYOUT_VERSION, bytes);
-  if (!unframed.ok) return unframed;
+  const former = unframed.ok ? undefined : unframe(FrameKind.ledgerRow, FORMER_LAYOUT, bytes);
+  const payload = former?.ok ? former : unframed;
+  if (!payload.ok) return payload;
   let value: unknown;
   try {
-    value = JSON.parse(Buffer.from(unframed.value).toString('utf8'));
+    value = JSON.parse(Buffer.from(payload.value).toString('utf8'));
   } catch {
     return failed('not JSON');
   }
+  if (former?.ok) value = fromFormer(value);
   return isLedgerRow(value) ? ok(value) : failed('not a ledger row');
+}
+
+/** Layout 1 had `memoryKey`, `tokens` and `slots` of the one memory beside the rest. */
+function fromFormer(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const { memoryKey: key, tokens = 0, slots = 0, ...rest } = value as Record<string, unknown>;
+  return key === undefined ? rest : { ...rest, parts: [{ key, firstLine: 1, tokens, slots }] };
 }
 
 function isLedgerRow(value: unknown): value is LedgerRow {
@@ -70,7 +122,14 @@ function isLedgerRow(value: unknown): value is LedgerRow {
     typeof row.mtimeMs === 'number' &&
     typeof row.contentHash === 'string' &&
     LEDGER_STATES.includes(row.state as LedgerState) &&
-    ['tokens', 'slots', 'readAt'].every(name => row[name] === undefined || typeof row[name] === 'number') &&
-    ['reason', 'memoryKey'].every(name => row[name] === undefined || typeof row[name] === 'string')
+    (row.readAt === undefined || typeof row.readAt === 'number') &&
+    ['reason', 'gist'].every(name => row[name] === undefined || typeof row[name] === 'string') &&
+    (row.parts === undefined || (Array.isArray(row.parts) && row.parts.every(isFilePart)))
   );
+}
+
+function isFilePart(value: unknown): value is FilePart {
+  if (typeof value !== 'object' || value === null) return false;
+  const part = value as Record<string, unknown>;
+  return typeof part.key === 'string' && ['firstLine', 'tokens', 'slots'].every(name => typeof part[name] === 'number');
 }

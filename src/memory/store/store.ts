@@ -15,7 +15,7 @@ import { decodeFileMemory, encodeFileMemory, keyFits, keyPrefixOfPath } from './
 import type { FileMemory, MemoryKey } from './file-memory.js';
 import { STORE_FORMAT, decodeFormatRecord, encodeFormatRecord } from './format-record.js';
 import { FrameKind, frame, unframe } from './frame.js';
-import { decodeLedgerRow, encodeLedgerRow, ledgerKey } from './ledger-row.js';
+import { decodeLedgerRow, encodeLedgerRow, keysOf, ledgerKey } from './ledger-row.js';
 import type { LedgerRow } from './ledger-row.js';
 import { takeLease } from './reader-lease.js';
 import type { HeldLease, LeaseTimes, ReaderLease } from './reader-lease.js';
@@ -182,7 +182,7 @@ export class Store implements Disposable {
     const gone = { memories: 0, bytes: 0 };
     this.commit(() => {
       const needed = new Set<string>(options.keep);
-      for (const row of this.allRows()) if (row.memoryKey !== undefined) needed.add(row.memoryKey);
+      for (const row of this.allRows()) for (const key of keysOf(row)) needed.add(key);
       const free = this.listKeys().filter(memory => !needed.has(memory.key));
       free.sort((a, b) => b.writtenAt - a.writtenAt || (a.key < b.key ? -1 : 1));
       let kept = 0;
