@@ -3,13 +3,17 @@
 //
 //   node run-tests.mjs --extension DIR [--tests FILE] [--workspace DIR] [--vscode DIR] [--timeout SECONDS]
 //                      [--setting KEY=JSON]... [--screenshot FILE] [--server-log FILE] [--verbose] [--vsix FILE] [--restricted]
+//                      [--no-folder]
 //
+// --workspace is a folder or a .code-workspace file; --no-folder opens a window without any.
 // --vsix installs a package first, as a user would, and tests that one; DIR is then only where the tests lie.
 // --restricted opens the workspace without trust.
 // --tests is the module that exports run(), as for @vscode/test-electron (default: DIR/out/test/index).
 // A suite has no access to the page, so lines of its log ask for a look at it:
 //   [expect] TEXT      some frame, e.g. a webview, has to show this text within 20 s, else the run fails
 //   [screenshot] NAME  is written beside the file of --screenshot, where that is given
+//   [open] NAME        opens the workspace in a second window, whose tests are NAME.cjs beside those of --tests
+//   [close] NAME       closes that window; where it ended by itself before, its code counts
 // Exit code: the suite's; 2 when VS Code did not start or the suite did not end in time.
 import { spawn, spawnSync } from 'node:child_process';
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -33,6 +37,7 @@ const { values: options } = parseArgs({
     verbose: { type: 'boolean', default: false },
     vsix: { type: 'string' },
     restricted: { type: 'boolean', default: false },
+    'no-folder': { type: 'boolean', default: false },
   },
 });
 
@@ -47,7 +52,7 @@ const testsPath = resolve(options.tests ?? join(extensionDir, 'out/test/index'))
 // VS Code's own messages about the absent network and sign-in, which share the log with the tests' output.
 const noise = new RegExp(
   [
-    /^\[(AgentHost|RemoteAgentHostProtocol|ChatModelSelection|AccountPolicyGate|Service Worker|reconnection-grace-time)/,
+    /^\[(AgentHost|RemoteAgentHostProtocol|lifecycle|ChatModelSelection|AccountPolicyGate|Service Worker|reconnection-grace-time)/,
     /^(Resolv(ing|ed) connection token|Creating a socket|Updating additional builtin extensions cache)/,
     /^Error while fetching the extension under development .* is not a web extension/,
     /^Timed out waiting for authentication provider 'github'/,
@@ -86,9 +91,11 @@ function makeScratch() {
     const at = pair.indexOf('=');
     settings[pair.slice(0, at)] = JSON.parse(pair.slice(at + 1));
   }
-  // With --server-data-dir, the user data lie in its folder "data".
-  mkdirSync(join(scratch, 'data/User'), { recursive: true });
-  writeFileSync(join(scratch, 'data/User/settings.json'), JSON.stringify(settings));
+  // With --server-data-dir, the user data lie in its folder "data"; those of scope "machine" are the remote machine's.
+  for (const part of ['User', 'Machine']) {
+    mkdirSync(join(scratch, 'data', part), { recursive: true });
+    writeFileSync(join(scratch, 'data', part, 'settings.json'), JSON.stringify(settings));
+  }
   return scratch;
 }
 
@@ -191,13 +198,14 @@ async function openPage() {
     handleSIGHUP: false,
   });
   cleanups.push(() => browser.close());
-  return browser.newPage({ viewport: { width: 1280, height: 800 } });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  return context.newPage();
 }
 
 // A built VS Code no longer takes extensionDevelopmentPath and extensionTestsPath from the payload in the page's URL
 // (1.100 did). They go into the configuration that the page carries, once it is parsed and before the workbench's
 // script reads it.
-async function putTestsIntoPage(page, authority, developed) {
+async function putTestsIntoPage(page, authority, developed, tests) {
   const remote = path => ({ scheme: 'vscode-remote', authority, path });
   await page.addInitScript(
     tests => {
@@ -210,37 +218,55 @@ async function putTestsIntoPage(page, authority, developed) {
       };
       document.addEventListener('readystatechange', addTests, { once: true });
     },
-    { extensions: [remote(developed)], extensionTestsPath: remote(testsPath) },
+    { extensions: [remote(developed)], extensionTestsPath: remote(tests) },
   );
 }
 
-async function runSuite(page, authority, workspaceDir, developed) {
+/** Opens the workspace in `page` and gives its suite's code, or an Error. */
+async function runSuite(page, authority, workspace, developed, tests, looks = []) {
   let finish;
-  const looks = [];
   const finished = new Promise(done => (finish = done));
+  const others = new Map();
+  const open = async name => {
+    const other = await page.context().newPage();
+    const code = runSuite(other, authority, workspace, developed, join(dirname(tests), `${name}.cjs`), looks);
+    others.set(name, { page: other, code });
+  };
   // VS Code calls these two in a test run.
   await page.exposeFunction('codeAutomationExit', code => finish(code));
   await page.exposeFunction('codeAutomationLog', (type, args) => {
     const text = format(...args);
-    const [, wanted, what] = /^\[(expect|screenshot)\] (.+)$/.exec(text) ?? [];
+    const [, wanted, what] = /^\[(expect|screenshot|open|close)\] (.+)$/.exec(text) ?? [];
     if (wanted === 'expect') looks.push(expectText(page, what));
     if (wanted === 'screenshot' && options.screenshot) {
       looks.push(page.screenshot({ path: join(dirname(options.screenshot), what) }));
     }
+    if (wanted === 'open') looks.push(open(what));
+    if (wanted === 'close') looks.push(others.get(what)?.page.close({ runBeforeUnload: true }));
     if (options.verbose || !noise.test(text)) (type === 'error' ? process.stderr : process.stdout).write(`${text}\n`);
   });
   page.once('crash', () => finish(new Error('the page crashed')));
-  await putTestsIntoPage(page, authority, developed);
-  const query = new URLSearchParams({ folder: workspaceDir, payload: '[["skipWelcome","true"]]' });
+  page.once('close', () => finish(0));
+  await putTestsIntoPage(page, authority, developed, tests);
+  const query = new URLSearchParams({ ...workspace, payload: '[["skipWelcome","true"]]' });
   await page.goto(`http://${authority}/?${query}`);
   const code = await Promise.race([
     finished,
     sleep(options.timeout * 1000, new Error(`the suite did not end within ${options.timeout} s`), { ref: false }),
   ]);
-  if (options.screenshot) await page.screenshot({ path: options.screenshot });
   if (code instanceof Error) throw code;
-  await Promise.all(looks);
-  return code;
+  for (const other of others.values()) looks.push(other.page.close());
+  const codes = await Promise.all([...others.values()].map(other => other.code));
+  return Math.max(code, ...codes);
+}
+
+/** As the page's URL names it. */
+function whatToOpen(scratch) {
+  if (options['no-folder']) return { ew: 'true' };
+  const path = resolve(options.workspace ?? join(scratch, 'workspace'));
+  if (path.endsWith('.code-workspace')) return { workspace: path };
+  mkdirSync(path, { recursive: true });
+  return { folder: path };
 }
 
 async function expectText(page, text) {
@@ -259,11 +285,13 @@ try {
   }
   if (!existsSync(join(extensionDir, 'package.json'))) throw new Error(`${extensionDir} holds no extension`);
   const scratch = makeScratch();
-  const workspaceDir = options.workspace ? resolve(options.workspace) : join(scratch, 'workspace');
-  mkdirSync(workspaceDir, { recursive: true });
   const developed = options.vsix ? installPackage(scratch) : extensionDir;
   const authority = await startServer(scratch);
-  const code = await runSuite(await openPage(), authority, workspaceDir, developed);
+  const page = await openPage();
+  const looks = [];
+  const code = await runSuite(page, authority, whatToOpen(scratch), developed, testsPath, looks);
+  if (options.screenshot) await page.screenshot({ path: options.screenshot });
+  await Promise.all(looks);
   console.log(`run-tests: the suite ended with code ${code}`);
   await end(code);
 } catch (error) {

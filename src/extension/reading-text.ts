@@ -34,10 +34,13 @@ export function statusText(state: ReadingState): StatusText {
     case 'reading': {
       const percent = state.fraction === undefined ? '' : ` ${Math.floor(state.fraction * 100)} %`;
       const left = state.secondsLeft === undefined ? '' : ` · ${duration(state.secondsLeft)}`;
-      const item = state.progress?.item;
+      const { item, task, total } = state.progress ?? {};
+      // E.g. the wait for another window that reads.
+      const stage = total === undefined ? task : undefined;
+      const more = [stage, item].filter(line => line !== undefined);
       return plain(
         `$(loading~spin) Longview${percent}${left}`,
-        [vscode.l10n.t('Longview reads {0}.', state.folder), ...(item === undefined ? [] : [item])].join('\n'),
+        [vscode.l10n.t('Longview reads {0}.', state.folder), ...more].join('\n'),
       );
     }
   }

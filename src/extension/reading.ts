@@ -25,8 +25,10 @@ export type ReadingState =
   | { readonly kind: 'ready'; readonly coverage: CoverageCounts }
   | { readonly kind: 'problem'; readonly message: string };
 
-/** Key of `workspaceState`: this workspace has been read, so it is kept up to date. */
+/** Key of `workspaceState`: reading of this workspace was begun once, so it is brought to its end and kept up to date. */
 const wasReadKey = 'longview.wasRead';
+/** Key of `workspaceState`: the user paused reading and did not go on. */
+const isPausedKey = 'longview.isPaused';
 /** After start-up other things go first. */
 const startDelayMs = 3000;
 const retryMs = 1000;
@@ -59,7 +61,7 @@ export class Reading implements vscode.Disposable {
     return this.current;
   }
 
-  /** Whether this workspace has been read, here or in an earlier session. */
+  /** Whether this workspace has been read, be it in part, here or in an earlier session. */
   get wasRead(): boolean {
     return this.memento.get<boolean>(wasReadKey) === true;
   }
@@ -68,6 +70,7 @@ export class Reading implements vscode.Disposable {
   async start(): Promise<void> {
     await this.stop();
     if (!this.lookAround()) return;
+    void this.memento.update(isPausedKey, undefined);
     const stop = new vscode.CancellationTokenSource();
     const done = this.readAll(stop.token);
     this.running = { stop, done };
@@ -78,6 +81,7 @@ export class Reading implements vscode.Disposable {
   async pause(): Promise<void> {
     if (!this.running) return;
     await this.stop();
+    await this.memento.update(isPausedKey, true);
     this.set({ kind: 'paused' });
   }
 
@@ -100,7 +104,9 @@ export class Reading implements vscode.Disposable {
   private async startByItself(): Promise<void> {
     const when = vscode.workspace.getConfiguration(section).get<string>(setting.startReading);
     const wanted = when === 'always' || (when !== 'never' && this.wasRead);
-    if (wanted && this.current.kind !== 'reading') await this.start();
+    if (!wanted || this.current.kind === 'reading') return;
+    if (this.memento.get(isPausedKey) === true && this.lookAround()) this.set({ kind: 'paused' });
+    else await this.start();
   }
 
   /** False, with the state saying why, where nothing can be read. */
@@ -118,6 +124,8 @@ export class Reading implements vscode.Disposable {
         this.set({ kind: 'noModel' });
         return;
       }
+      // From now on: what a reload or a crash interrupts goes on by itself.
+      await this.memento.update(wasReadKey, true);
       const sum = { total: 0, read: 0, stale: 0, waiting: 0, coarse: 0, skipped: 0 };
       for (const folder of foldersOnDisk()) {
         await this.readFolder(folder, token);
@@ -125,7 +133,6 @@ export class Reading implements vscode.Disposable {
         const { coverage } = await this.client.request(method.status, { folder: folder.uri.toString() }, token);
         for (const key of Object.keys(sum) as (keyof CoverageCounts)[]) sum[key] += coverage[key];
       }
-      await this.memento.update(wasReadKey, true);
       this.set({ kind: 'ready', coverage: sum });
     } catch (error) {
       if (token.isCancellationRequested) return;

@@ -66,7 +66,7 @@ export interface WorkspaceMemory extends Disposable {
   readonly root: string;
   /** What the files that were read define. */
   readonly definitions: WorkspaceDefinitions;
-  /** Whether `refresh` runs. Recall, states and the ledger can be used beside it. */
+  /** Whether `refresh` runs, here or in another process. Recall, states and the ledger can be used beside it. */
   readonly isReading: boolean;
   /**
    * Walks the folder and brings the ledger up to date without reading anything into memory; beside a refresh it waits for

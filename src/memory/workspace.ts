@@ -74,7 +74,7 @@ export class Workspace implements WorkspaceMemory {
   }
 
   get isReading(): boolean {
-    return this.refreshScan !== undefined;
+    return this.refreshScan !== undefined || this.store.isReadElsewhere;
   }
 
   async scan(options: WorkOptions = {}): Promise<Coverage> {

@@ -161,11 +161,14 @@ suite('store: processes', () => {
     assert.equal(await reader.line(0), 'reader');
     const store = await openHere();
     assert.deepEqual(await store.tryBecomeReader(), { heldBy: reader.process.pid });
+    assert.equal(store.isReadElsewhere, true);
     reader.process.kill('SIGKILL');
     await reader.ended;
+    assert.equal(store.isReadElsewhere, false, 'the reader is gone');
     const lease = await store.tryBecomeReader();
     assert.ok(!('heldBy' in lease));
     assert.equal(lease.pid, process.pid);
+    assert.equal(store.isReadElsewhere, false, 'it is this process');
     const second = child('lease');
     assert.equal(await second.line(0), `held by ${process.pid}`);
     await lease.dispose();

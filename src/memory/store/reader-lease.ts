@@ -93,6 +93,16 @@ export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
   };
 }
 
+/** Number of the living process that has the lease. */
+export function leaseHolder({
+  database,
+  now,
+  times,
+}: Pick<LeaseParts, 'database' | 'now' | 'times'>): number | undefined {
+  const holder = readLease(database);
+  return holder !== undefined && !isStale(holder, now(), times ?? DEFAULT_TIMES) ? holder.pid : undefined;
+}
+
 function isStale(lease: LeaseRecord, now: number, times: LeaseTimes): boolean {
   // A clock that was set back must not make a lease last forever.
   if (Math.abs(now - lease.beatAt) > times.stale) return true;

@@ -17,7 +17,7 @@ import { STORE_FORMAT, decodeFormatRecord, encodeFormatRecord } from './format-r
 import { FrameKind, frame, unframe } from './frame.js';
 import { decodeLedgerRow, encodeLedgerRow, keysOf, ledgerKey } from './ledger-row.js';
 import type { LedgerRow } from './ledger-row.js';
-import { takeLease } from './reader-lease.js';
+import { leaseHolder, takeLease } from './reader-lease.js';
 import type { HeldLease, LeaseTimes, ReaderLease } from './reader-lease.js';
 import { decodeStamp, encodeStamp } from './stamp.js';
 import type { Stamp } from './stamp.js';
@@ -221,6 +221,14 @@ export class Store implements Disposable {
       }
     });
     return gone;
+  }
+
+  /** Whether another process reads the workspace now. */
+  get isReadElsewhere(): boolean {
+    this.assertOpen();
+    const { now, options } = this;
+    const holder = leaseHolder({ database: this.environment.lease, now, times: options.lease });
+    return holder !== undefined && holder !== process.pid;
   }
 
   /**
