@@ -1,9 +1,10 @@
 /**
- * Read-only documents that show answers while they are written, with links from `path:line` to the workspace.
- * Keeps answers whose document is open, and some that were made but not shown. Never writes a file.
+ * Read-only documents that show answers and summaries while they are written, with links from `path:line` to the workspace.
+ * Keeps what is open, and some that were made but not shown. Never writes a file.
  */
 import * as vscode from 'vscode';
-import { findPlaces, renderAnswer, type AnswerParts } from './answer-text.js';
+import { findPlaces } from './answer-text.js';
+import type { Exchange } from './exchange.js';
 import { answerScheme } from './ids.js';
 
 /** Documents that were made but never shown are kept up to this many. */
@@ -11,57 +12,27 @@ const mostKept = 50;
 /** The editor takes a changed document in at most this often. */
 const updateEveryMs = 120;
 
-/** A document that grows. */
-export interface ShownDocument {
-  readonly uri: vscode.Uri;
-  readonly folder: vscode.Uri;
-  readonly content: string;
-  /** Paths that it may link to. */
-  readonly paths: readonly string[];
-}
-
-export class AnswerDocument implements ShownDocument {
-  private parts: AnswerParts;
+/** An exchange as a document that grows. */
+export class ExchangeDocument {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
     readonly uri: vscode.Uri,
-    readonly folder: vscode.Uri,
-    parts: AnswerParts,
+    readonly exchange: Exchange,
     private readonly changed: (uri: vscode.Uri) => void,
-  ) {
-    this.parts = parts;
-  }
+  ) {}
 
-  get content(): string {
-    return renderAnswer(this.parts);
-  }
-
-  /** Paths that the answer may link to: what was recalled, and citations whose check passed. */
-  get paths(): string[] {
-    const cited = this.parts.reply?.citations.filter(place => place.ok) ?? [];
-    return [...this.parts.recalled, ...cited].map(place => place.path);
-  }
-
-  append(text: string): void {
-    this.update({ text: this.parts.text + text });
-  }
-
-  update(change: Partial<AnswerParts>): void {
-    this.parts = { ...this.parts, ...change };
-    this.timer ??= setTimeout(() => this.flush(), updateEveryMs);
-  }
-
-  /** Shows what is there now. */
-  flush(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
-    this.changed(this.uri);
+  /** The exchange changed. */
+  update(): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.changed(this.uri);
+    }, updateEveryMs);
   }
 }
 
 export class AnswerDocuments implements vscode.TextDocumentContentProvider, vscode.DocumentLinkProvider {
-  private readonly answers = new Map<string, ShownDocument>();
+  private readonly known = new Map<string, ExchangeDocument>();
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   private readonly subscriptions: { dispose(): unknown }[];
   private lastNumber = 0;
@@ -72,35 +43,26 @@ export class AnswerDocuments implements vscode.TextDocumentContentProvider, vsco
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(answerScheme, this),
       vscode.languages.registerDocumentLinkProvider({ scheme: answerScheme }, this),
-      vscode.workspace.onDidCloseTextDocument(document => this.answers.delete(document.uri.toString())),
+      vscode.workspace.onDidCloseTextDocument(document => this.known.delete(document.uri.toString())),
     ];
   }
 
-  /** A new document in an editor tab. */
-  async open(folder: vscode.Uri, question: string): Promise<AnswerDocument> {
-    const answer = this.add(folder, { question, recalled: [], text: '' });
-    await this.show(answer.uri);
-    return answer;
-  }
-
-  /** An answer that is not shown yet. */
-  add(folder: vscode.Uri, parts: AnswerParts): AnswerDocument {
-    return this.make((uri, changed) => new AnswerDocument(uri, folder, parts, changed));
-  }
-
-  /** A document that is not shown yet; it calls `changed` when its content did. */
-  make<D extends ShownDocument>(create: (uri: vscode.Uri, changed: (uri: vscode.Uri) => void) => D): D {
+  /** The exchange's document: the one there is, or a new one that is not shown yet. */
+  of(exchange: Exchange): ExchangeDocument {
+    const there = this.find(exchange);
+    if (there) return there;
     const uri = vscode.Uri.from({ scheme: answerScheme, path: `/Longview ${++this.lastNumber}.md` });
-    const answer = create(uri, changed => this.changed.fire(changed));
+    const made = new ExchangeDocument(uri, exchange, changed => this.changed.fire(changed));
     const open = new Set(vscode.workspace.textDocuments.map(document => document.uri.toString()));
-    const closed = [...this.answers.keys()].filter(key => !open.has(key));
-    for (const key of closed.slice(0, Math.max(0, closed.length - mostKept))) this.answers.delete(key);
-    this.answers.set(uri.toString(), answer);
-    return answer;
+    const closed = [...this.known.keys()].filter(key => !open.has(key));
+    for (const key of closed.slice(0, Math.max(0, closed.length - mostKept))) this.known.delete(key);
+    this.known.set(uri.toString(), made);
+    return made;
   }
 
-  has(uri: vscode.Uri): boolean {
-    return this.answers.has(uri.toString());
+  /** Shows in the exchange's document, where there is one, what is new. */
+  update(exchange: Exchange): void {
+    this.find(exchange)?.update();
   }
 
   async show(uri: vscode.Uri): Promise<void> {
@@ -109,21 +71,28 @@ export class AnswerDocuments implements vscode.TextDocumentContentProvider, vsco
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.answers.get(uri.toString())?.content ?? vscode.l10n.t('This answer is gone. Ask again.');
+    const there = this.known.get(uri.toString());
+    return there?.exchange.document ?? vscode.l10n.t('This answer is gone. Ask again.');
   }
 
   provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
-    const answer = this.answers.get(document.uri.toString());
-    if (!answer) return [];
-    return findPlaces(document.getText(), answer.paths).map(({ place, start, end }) => {
+    const exchange = this.known.get(document.uri.toString())?.exchange;
+    if (!exchange) return [];
+    const folder = vscode.Uri.parse(exchange.folder);
+    const paths = exchange.checked.map(place => place.path);
+    return findPlaces(document.getText(), paths).map(({ place, start, end }) => {
       const range = new vscode.Range(document.positionAt(start), document.positionAt(end));
       const lines = `L${place.startLine},1-L${place.endLine + 1},1`;
-      return new vscode.DocumentLink(range, vscode.Uri.joinPath(answer.folder, place.path).with({ fragment: lines }));
+      return new vscode.DocumentLink(range, vscode.Uri.joinPath(folder, place.path).with({ fragment: lines }));
     });
   }
 
   dispose(): void {
     for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  private find(exchange: Exchange): ExchangeDocument | undefined {
+    return [...this.known.values()].find(document => document.exchange === exchange);
   }
 }
 

@@ -46,6 +46,11 @@ export function markupOf(text: string, checked: readonly Place[]): Block[] {
   return blocks;
 }
 
+/** Text within one paragraph or item. `checked` as above. */
+export function inlineMarkup(text: string, checked: readonly Place[]): Inline[] {
+  return inlinesOf(text, new Links(checked));
+}
+
 function closes(line: string, opened: string): boolean {
   const trimmed = line.trim();
   return trimmed.startsWith(opened) && trimmed.replaceAll(opened[0]!, '') === '';

@@ -1,20 +1,8 @@
-/**
- * One question of the Ask view and what comes of it, as the view shows it and as a document holds it. Everything that comes
- * from files or the model is made visible text here. Knows nothing of the editor and sends nothing.
- */
-import type {
-  AskReply,
-  Block,
-  ExchangeChange,
-  ExchangeView,
-  Place,
-  RecalledPlace,
-  Remedy,
-  Selection,
-} from '../protocol/index.js';
-import { isPlaceWithin, markupOf } from './answer-markup.js';
-import { figuresOf, type AnswerParts } from './answer-text.js';
-import type { ShownProgress } from './progress-line.js';
+/** One question of the Ask view and its answer. Knows nothing of the editor and sends nothing. */
+import type { AskReply, Block, ExchangeChange, Place, RecalledPlace, Selection } from '../protocol/index.js';
+import { markupOf } from './answer-markup.js';
+import { figuresOf, renderAnswer } from './answer-text.js';
+import { Exchange, ended, placeOnly } from './exchange.js';
 import { visibleText } from './visible-text.js';
 
 export interface Asked {
@@ -27,54 +15,41 @@ export interface Asked {
   readonly selection?: Selection;
 }
 
-export class Exchange {
-  view: ExchangeView;
+export class AskExchange extends Exchange {
+  protected readonly again = 'askAgain';
   private recalled: readonly RecalledPlace[] = [];
   private text = '';
   private reply: AskReply | undefined;
 
   constructor(readonly asked: Asked) {
-    const { id, question, label, selection } = asked;
-    this.view = {
+    const { id, question, folder, label, selection } = asked;
+    super(folder, {
       id,
-      question: visibleText(question),
+      kind: 'question',
+      title: question,
       folder: label,
       selection: selection && placeOnly(selection),
-      phase: 'working',
-      canAnswerNow: false,
-      recalled: [],
-      blocks: [],
-      remedies: [],
-    };
+    });
   }
 
-  /** What Copy gives. */
-  get answer(): string {
+  get copied(): string {
     return (this.reply?.answer ?? this.text).trim();
   }
 
-  /** What a document of the answer shows. */
-  get parts(): AnswerParts {
+  get document(): string {
     const { asked, recalled, text, reply, view } = this;
-    return { question: asked.question, recalled, text, reply, problem: view.problem };
+    return renderAnswer({ question: asked.question, recalled, text, reply, problem: view.problem });
   }
 
-  /** Places that the view may ask to open. */
-  mayOpen(place: Place): boolean {
-    return this.checked().some(whole => isPlaceWithin(place, whole));
+  get checked(): Place[] {
+    const cited = this.reply?.citations.filter(citation => citation.ok) ?? [];
+    return [...this.recalled, ...cited, ...(this.asked.selection ? [this.asked.selection] : [])].map(placeOnly);
   }
 
-  showProgress(shown: ShownProgress, canAnswerNow: boolean): ExchangeChange {
-    const progress = visibleText(shown.progress);
-    return this.become({ progress, fraction: shown.fraction, canAnswerNow });
-  }
-
-  /** Begins anew, e.g. to answer from what is read. */
-  restart(progress: string): ExchangeChange {
+  override restart(progress: string): ExchangeChange {
     this.text = '';
     this.recalled = [];
-    const cleared = { problem: undefined, remedies: [], fraction: undefined, canAnswerNow: false };
-    return this.become({ phase: 'working', progress, ...cleared, recalled: [], blocks: [] });
+    return super.restart(progress);
   }
 
   showRecalled(recalled: readonly RecalledPlace[], progress: string): ExchangeChange {
@@ -88,56 +63,26 @@ export class Exchange {
 
   /** The words so far, after `append`. */
   showText(): ExchangeChange {
-    return this.withBlocks(this.text, { phase: 'writing' });
+    return this.become({ phase: 'writing', blocks: this.blocks() });
   }
 
   complete(reply: AskReply): ExchangeChange {
     this.reply = reply;
     this.recalled = reply.recalled;
+    // The answer ends with its coverage.
     const end = reply.answer.lastIndexOf('\n\n');
-    return this.withBlocks(reply.answer.slice(0, Math.max(0, end)), {
+    this.text = reply.answer.slice(0, Math.max(0, end));
+    return this.become({
       ...ended,
       phase: 'done',
+      blocks: this.blocks(),
       recalled: reply.recalled.map(placeOnly),
       coverage: reply.answer.slice(end).trim(),
       figures: visibleText(figuresOf(reply)),
     });
   }
 
-  stop(problem: string): ExchangeChange {
-    return this.withBlocks(this.text, { ...ended, phase: 'stopped', problem, remedies: ['askAgain'] });
+  protected blocks(): Block[] {
+    return markupOf(visibleText(this.text), this.checked);
   }
-
-  fail(problem: string, remedies: readonly Remedy[]): ExchangeChange {
-    return this.withBlocks(this.text, { ...ended, phase: 'failed', problem: visibleText(problem), remedies });
-  }
-
-  private checked(): Place[] {
-    const cited = this.reply?.citations.filter(citation => citation.ok) ?? [];
-    return [...this.recalled, ...cited, ...(this.asked.selection ? [this.asked.selection] : [])].map(placeOnly);
-  }
-
-  /** Tells only the blocks that changed: the others stay as they are on the screen. */
-  private withBlocks(text: string, change: Partial<ExchangeView>): ExchangeChange {
-    return this.become({ ...change, blocks: markupOf(visibleText(text), this.checked()) });
-  }
-
-  private become(change: Partial<ExchangeView>): ExchangeChange {
-    const before = this.view.blocks;
-    this.view = { ...this.view, ...change };
-    const { blocks } = this.view;
-    const blocksFrom = blocks === before ? blocks.length : firstDifference(before, blocks);
-    return { exchange: { ...this.view, blocks: blocks.slice(blocksFrom) }, blocksFrom };
-  }
-}
-
-const ended = { progress: undefined, fraction: undefined, canAnswerNow: false };
-
-function firstDifference(before: readonly Block[], after: readonly Block[]): number {
-  const at = after.findIndex((block, index) => JSON.stringify(block) !== JSON.stringify(before[index]));
-  return at < 0 ? after.length : at;
-}
-
-export function placeOnly({ path, startLine, endLine }: Place): Place {
-  return { path, startLine, endLine };
 }

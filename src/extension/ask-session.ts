@@ -1,35 +1,33 @@
 /**
- * What the Ask view shows and does, without the editor: the questions of this session, the one that is being answered, the
- * model's state. Tells its listener what changed. One question is answered at a time; a new one stops the one before.
+ * What the Ask view shows and does, without the editor: the questions and summaries of this session, the one that is being
+ * worked on. Tells its listener what changed. One is worked on at a time; a new one stops the one before.
  */
-import { CancellationTokenSource } from 'vscode-jsonrpc/node';
+import { CancellationTokenSource, type CancellationToken } from 'vscode-jsonrpc/node';
+import { messageOf } from '../base/index.js';
 import {
   method,
   type AskState,
   type BoxState,
   type ExchangeChange,
   type FolderView,
-  type ModelReply,
-  type ModelView,
   type Remedy,
   type Selection,
   type ToAskView,
 } from '../protocol/index.js';
-import { Exchange, placeOnly } from './ask-exchange.js';
+import { AskExchange, type Asked } from './ask-exchange.js';
+import { placeOnly, type Exchange } from './exchange.js';
+import { ModelOffer, type ModelPorts } from './model-offer.js';
+import { ProgressLine } from './progress-line.js';
 import type { QuestionHistory } from './question-history.js';
-import { ProgressLine, megabytes, type Translate } from './progress-line.js';
-import type { ServerClient } from './server-client.js';
+import { SummaryExchange, type Summarized } from './summary-exchange.js';
 
-export interface AskPorts {
-  readonly client: Pick<ServerClient, 'request'>;
+export interface AskPorts extends ModelPorts {
   readonly history: QuestionHistory;
   readonly folders: () => readonly FolderView[];
   readonly post: (message: ToAskView) => void;
-  /** An answer is complete; files may have been read for it. */
+  /** An answer or summary is complete; files may have been read for it. */
   readonly answered: () => void;
   readonly can: (remedy: Remedy) => boolean;
-  readonly log: (message: string) => void;
-  readonly t: Translate;
 }
 
 /** A question to be asked. */
@@ -40,6 +38,9 @@ export interface AskWish {
   readonly selection?: Selection;
 }
 
+/** A summary to be made. */
+export type SummaryWish = Omit<Summarized, 'id' | 'label'>;
+
 interface Run {
   readonly exchange: Exchange;
   source: CancellationTokenSource;
@@ -47,6 +48,9 @@ interface Run {
   ended: Promise<void>;
   wantsNow: boolean;
 }
+
+/** Resolves with the last change of the exchange. `now`: without looking for changed files. */
+type Work = (token: CancellationToken, now: boolean) => Promise<ExchangeChange>;
 
 const mostExchanges = 20;
 /** Words are shown at most this often. */
@@ -58,14 +62,15 @@ export class AskSession {
   private exchanges: Exchange[] = [];
   private chosen: string | undefined;
   private selection: Selection | undefined;
-  private model: ModelView = { kind: 'unknown' };
+  private readonly model: ModelOffer;
   private run: Run | undefined;
-  private installing: CancellationTokenSource | undefined;
-  /** What was asked before there was a model. */
-  private waiting: AskWish | undefined;
+  /** What was wanted before there was a model. */
+  private waiting: (() => Promise<Exchange>) | undefined;
   private lastId = 0;
 
-  constructor(private readonly ports: AskPorts) {}
+  constructor(private readonly ports: AskPorts) {
+    this.model = new ModelOffer(ports, () => this.postBox());
+  }
 
   get state(): AskState {
     return { box: this.box, exchanges: this.exchanges.map(exchange => exchange.view) };
@@ -78,7 +83,7 @@ export class AskSession {
   }
 
   exchange(id: number): Exchange | undefined {
-    return this.exchanges.find(exchange => exchange.asked.id === id);
+    return this.exchanges.find(exchange => exchange.view.id === id);
   }
 
   /** With a selection, the next question is about its lines. */
@@ -102,15 +107,8 @@ export class AskSession {
     this.postBox();
   }
 
-  /** Looks whether the model is there. */
-  async lookForModel(): Promise<void> {
-    if (this.installing) return;
-    try {
-      const model = await this.ports.client.request(method.model, {}, new CancellationTokenSource().token);
-      this.setModel(model.installed ? { kind: 'ready' } : this.missing(model));
-    } catch (error) {
-      this.setModel({ kind: 'missing', name: 'Longview', facts: [], problem: messageOf(error) });
-    }
+  lookForModel(): Promise<void> {
+    return this.model.look();
   }
 
   /** The exchange once its answer is complete or has failed; nothing where no question could be asked yet. */
@@ -118,22 +116,27 @@ export class AskSession {
     const folder = wish.folder ?? this.folder;
     const question = wish.question.trim();
     if (folder === undefined || question === '') return undefined;
-    await this.stop();
-    if (this.model.kind !== 'ready') await this.lookForModel();
-    const asked = { ...wish, question, folder };
-    if (this.model.kind !== 'ready') {
-      this.waiting = asked;
-      return consent ? this.install() : undefined;
-    }
-    return this.begin(asked);
+    return this.onceThereIsAModel(() => this.beginAnswer({ ...wish, question, folder }), consent);
   }
 
-  /** Ends the answer that is being written, if any. */
+  /** The exchange once the summary is complete or has failed; nothing where it could not begin yet. */
+  summarize(wish: SummaryWish, consent = false): Promise<Exchange | undefined> {
+    return this.onceThereIsAModel(() => this.beginSummary(wish), consent);
+  }
+
+  /** The same once more, as a new exchange. */
+  again(exchange: Exchange): Promise<Exchange | undefined> {
+    if (exchange instanceof AskExchange) return this.ask(exchange.asked);
+    if (exchange instanceof SummaryExchange) return this.summarize(exchange.wanted);
+    return Promise.resolve(undefined);
+  }
+
+  /** Ends what is being worked on, if anything. */
   async stop(): Promise<void> {
     const { run } = this;
     if (!run) return;
     run.wantsNow = false;
-    this.postExchange(run.exchange.showProgress({ progress: this.ports.t('Stopping') }, false));
+    this.postExchange(run.exchange.showProgress({ progress: this.ports.t('Stopping') }));
     run.source.cancel();
     await run.ended;
   }
@@ -145,124 +148,143 @@ export class AskSession {
     this.run.source.cancel();
   }
 
-  /** The user's consent: gets the model, then asks what waits for it. */
+  /** The user's consent: gets the model, then does what waits for it. */
   async install(): Promise<Exchange | undefined> {
-    if (this.installing) return undefined;
-    const source = (this.installing = new CancellationTokenSource());
-    const name = this.model.kind === 'missing' ? this.model.name : 'Longview';
-    const line = new ProgressLine(this.ports.t);
-    this.setModel({ kind: 'installing', name });
-    let problem: string | undefined;
-    try {
-      await this.ports.client.request(method.installModel, {}, source.token, {
-        onProgress: progress => this.setModel({ kind: 'installing', name, ...line.show(progress) }),
-      });
-    } catch (error) {
-      if (!source.token.isCancellationRequested) problem = messageOf(error);
-    }
-    this.installing = undefined;
-    await this.lookForModel();
-    if (problem !== undefined) {
-      this.ports.log(problem);
-      if (this.model.kind === 'missing') this.setModel({ ...this.model, problem });
-    }
+    await this.model.install();
     const { waiting } = this;
-    if (this.model.kind !== 'ready' || !waiting) return undefined;
+    if (this.model.view.kind !== 'ready' || !waiting) return undefined;
     this.waiting = undefined;
-    return this.begin(waiting as Required<AskWish>);
+    return waiting();
   }
 
   cancelInstall(): void {
-    this.installing?.cancel();
+    this.model.cancel();
   }
 
-  private begin(wish: AskWish & { readonly folder: string }): Promise<Exchange> {
-    const folders = this.ports.folders();
-    const label = folders.length > 1 ? folders.find(({ uri }) => uri === wish.folder)?.label : undefined;
-    const selection = wish.selection ?? (wish.folder === this.folder ? this.selection : undefined);
-    const exchange = new Exchange({ ...wish, id: ++this.lastId, label, selection });
-    this.exchanges = [exchange, ...this.exchanges].slice(0, mostExchanges);
-    this.ports.history.add(wish.question);
+  private async onceThereIsAModel(begin: () => Promise<Exchange>, consent: boolean): Promise<Exchange | undefined> {
+    await this.stop();
+    if (this.model.view.kind !== 'ready') await this.model.look();
+    if (this.model.view.kind === 'ready') return begin();
+    this.waiting = begin;
+    return consent ? this.install() : undefined;
+  }
+
+  private beginAnswer(asked: Omit<Asked, 'id' | 'label'>): Promise<Exchange> {
+    const selection = asked.selection ?? (asked.folder === this.folder ? this.selection : undefined);
+    const exchange = new AskExchange({ ...asked, selection, ...this.named(asked.folder) });
+    this.ports.history.add(asked.question);
     this.selection = undefined;
+    return this.begin(exchange, (token, now) => this.answer(exchange, token, now));
+  }
+
+  private beginSummary(wanted: SummaryWish): Promise<Exchange> {
+    const exchange = new SummaryExchange({ ...wanted, ...this.named(wanted.folder) });
+    return this.begin(exchange, token => this.tell(exchange, token));
+  }
+
+  private named(folder: string): { id: number; label: string | undefined } {
+    const folders = this.ports.folders();
+    const label = folders.length > 1 ? folders.find(({ uri }) => uri === folder)?.label : undefined;
+    return { id: ++this.lastId, label };
+  }
+
+  private async begin(exchange: Exchange, work: Work): Promise<Exchange> {
+    // One may have begun since the last was stopped.
+    void this.stop();
+    this.exchanges = [exchange, ...this.exchanges].slice(0, mostExchanges);
     exchange.restart(this.ports.t('Starting'));
     this.ports.post({ type: 'exchanges', exchanges: this.state.exchanges });
     this.postBox();
     const run: Run = { exchange, source: new CancellationTokenSource(), ended: Promise.resolve(), wantsNow: false };
-    run.ended = this.answer(run, false);
     this.run = run;
-    return run.ended.then(() => exchange);
+    run.ended = this.carryOut(run, work, false);
+    await run.ended;
+    return exchange;
   }
 
-  private async answer(run: Run, now: boolean): Promise<void> {
-    const { exchange } = run;
+  private async carryOut(run: Run, work: Work, now: boolean): Promise<void> {
+    const { exchange, source } = run;
     const { t } = this.ports;
+    try {
+      const last = await work(source.token, now);
+      this.leave(run);
+      this.postExchange(last);
+      this.ports.answered();
+    } catch (error) {
+      if (run.wantsNow && !now) {
+        run.source = new CancellationTokenSource();
+        this.postExchange(exchange.restart(t('Answering from what is read')));
+        return this.carryOut(run, work, true);
+      }
+      this.leave(run);
+      if (source.token.isCancellationRequested) this.postExchange(exchange.stop(t('Stopped.')));
+      else await this.fail(exchange, error);
+    }
+  }
+
+  private async answer(exchange: AskExchange, token: CancellationToken, now: boolean): Promise<ExchangeChange> {
+    const { t, client } = this.ports;
     const { folder, question, selection } = exchange.asked;
-    const { source } = run;
     const line = new ProgressLine(t);
     const began = Date.now();
     let timer: NodeJS.Timeout | undefined;
-    const change = (made: ExchangeChange): void => this.postExchange(made);
     const showText = (): void => {
       timer = undefined;
-      change(exchange.showText());
+      this.postExchange(exchange.showText());
     };
     try {
-      const reply = await this.ports.client.request(method.ask, { folder, question, now, selection }, source.token, {
+      const reply = await client.request(method.ask, { folder, question, now, selection }, token, {
         onProgress: progress => {
-          if (exchange.view.phase !== 'working' || source.token.isCancellationRequested) return;
-          change(exchange.showProgress(line.show(progress), !now && Date.now() - began > offerNowAfterMs));
+          if (exchange.view.phase !== 'working' || token.isCancellationRequested) return;
+          const offersNow = !now && Date.now() - began > offerNowAfterMs;
+          this.postExchange(exchange.showProgress(line.show(progress), offersNow));
         },
-        onRecalled: recalled => change(exchange.showRecalled(recalled, t('Writing the answer'))),
+        onRecalled: recalled => this.postExchange(exchange.showRecalled(recalled, t('Writing the answer'))),
         onText: text => {
           exchange.append(text);
           timer ??= setTimeout(showText, textEveryMs);
         },
       });
+      return exchange.complete(reply);
+    } finally {
       clearTimeout(timer);
-      this.run = undefined;
-      change(exchange.complete(reply));
-      this.ports.answered();
-    } catch (error) {
-      clearTimeout(timer);
-      if (run.wantsNow && !now) {
-        run.source = new CancellationTokenSource();
-        change(exchange.restart(t('Answering from what is read')));
-        return this.answer(run, true);
-      }
-      this.run = undefined;
-      if (source.token.isCancellationRequested) change(exchange.stop(t('Stopped.')));
-      else await this.fail(exchange, error);
     }
+  }
+
+  private async tell(exchange: SummaryExchange, token: CancellationToken): Promise<ExchangeChange> {
+    const { folder, target, maxSentences } = exchange.wanted;
+    const line = new ProgressLine(this.ports.t);
+    const reply = await this.ports.client.request(method.summarize, { folder, target, maxSentences }, token, {
+      onProgress: progress => {
+        if (!token.isCancellationRequested) this.postExchange(exchange.showProgress(line.show(progress)));
+      },
+      // Seconds apart, so each is shown at once.
+      onSentence: sentence => this.postExchange(exchange.append(sentence)),
+    });
+    return exchange.complete(reply);
+  }
+
+  private leave(run: Run): void {
+    if (this.run === run) this.run = undefined;
   }
 
   private async fail(exchange: Exchange, error: unknown): Promise<void> {
     const message = messageOf(error);
     this.ports.log(message);
     const code = (error as { data?: { code?: unknown } }).data?.code;
-    let remedies: Remedy[] = ['askAgain', 'showLog'];
+    let remedies: Remedy[] = ['showLog'];
+    let canTryAgain = true;
     if (code === 'not-found' || code === 'bad-format' || code === 'hash-mismatch') {
-      await this.lookForModel();
-      if (this.model.kind === 'missing') remedies = ['install', 'chooseModel', 'showLog'];
+      await this.model.look();
+      if (this.model.view.kind === 'missing') {
+        remedies = ['install', 'chooseModel', 'showLog'];
+        canTryAgain = false;
+      }
     } else if (code === 'engine-crashed' || code === 'out-of-memory') {
-      remedies = ['askAgain', 'chooseModel', 'showLog'];
+      remedies = ['chooseModel', 'showLog'];
     }
     const possible = remedies.filter(remedy => this.ports.can(remedy));
-    this.postExchange(exchange.fail(message, possible));
-  }
-
-  private missing({ name, source, license, downloadBytes, diskBytes }: ModelReply): ModelView {
-    const { t } = this.ports;
-    const facts = [
-      t('{0} to download from {1}', megabytes(downloadBytes), source),
-      t('{0} on disk', megabytes(diskBytes)),
-      t('License: {0}', license),
-    ];
-    return { kind: 'missing', name, facts };
-  }
-
-  private setModel(model: ModelView): void {
-    this.model = model;
-    this.postBox();
+    this.postExchange(exchange.fail(message, possible, canTryAgain));
   }
 
   private get box(): BoxState {
@@ -270,7 +292,7 @@ export class AskSession {
     return {
       folders: this.ports.folders(),
       folder,
-      model,
+      model: model.view,
       history: this.ports.history.all,
       ...(selection && { selection: placeOnly(selection) }),
     };
@@ -283,8 +305,4 @@ export class AskSession {
   private postExchange(change: ExchangeChange): void {
     this.ports.post({ type: 'exchange', ...change });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

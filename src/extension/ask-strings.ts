@@ -16,7 +16,6 @@ export function askStrings(): AskStrings {
     aboutSelection: t('About {0}'),
     dropSelection: t('Do not ask about these lines'),
     recalled: t('Recalled'),
-    answer: t('Answer'),
     answerNow: t('Answer from what is read'),
     copy: t('Copy'),
     copied: t('Copied'),
@@ -32,10 +31,21 @@ export function askStrings(): AskStrings {
     install: t('Install'),
     installing: t('Installing the model'),
     cancel: t('Cancel'),
-    working: t('Looking for an answer'),
-    answerComplete: t('The answer is complete.'),
+    kinds: {
+      question: {
+        result: t('Answer'),
+        working: t('Looking for an answer'),
+        complete: t('The answer is complete.'),
+      },
+      summary: {
+        result: t('Summary'),
+        working: t('Summarizing'),
+        complete: t('The summary is complete.'),
+      },
+    },
     remedies: {
       askAgain: t('Ask Again'),
+      summarizeAgain: t('Summarize Again'),
       showLog: t('Show Log'),
       chooseModel: t('Choose Model…'),
       install: t('Install Model'),

@@ -3,10 +3,11 @@
  * page, which is thrown away whenever it is hidden.
  */
 import * as vscode from 'vscode';
+import { messageOf } from '../base/index.js';
 import type { FromAskView, Place, Remedy, ToAskView } from '../protocol/index.js';
-import type { Exchange } from './ask-exchange.js';
-import { AskSession } from './ask-session.js';
+import { AskSession, type SummaryWish } from './ask-session.js';
 import { askStrings } from './ask-strings.js';
+import type { Exchange } from './exchange.js';
 import { folderViews } from './folder-labels.js';
 import { command, view } from './ids.js';
 import { QuestionHistory } from './question-history.js';
@@ -17,9 +18,9 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
   readonly session: AskSession;
   private page: vscode.WebviewView | undefined;
   private isReady = false;
-  private focusWhenReady = false;
+  /** What gets the focus once it is there: the question, the exchange that begins next, or one by its number. */
+  private focusWhenReady: 'question' | 'next' | number | undefined;
   private commands: ReadonlySet<string> = new Set();
-  private readonly documents = new Map<number, vscode.Uri>();
   private readonly subscriptions: vscode.Disposable[];
 
   constructor(private readonly services: Services) {
@@ -54,20 +55,24 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   /** Brings the view up, with the cursor in the question. */
-  async show(): Promise<void> {
-    this.focusWhenReady = true;
-    await vscode.commands.executeCommand(`${view.ask}.focus`);
-    this.focusIfReady();
+  show(): Promise<void> {
+    this.focusWhenReady = 'question';
+    return this.bringUp();
   }
 
-  /** The document form of an answer, not shown yet. */
+  /** Brings the view up, at a new summary. Resolves with it once it is complete; with nothing where there is no model. */
+  async summarize(wish: SummaryWish): Promise<Exchange | undefined> {
+    this.focusWhenReady = 'next';
+    const summary = this.session.summarize(wish);
+    await this.bringUp();
+    const exchange = await summary;
+    if (!exchange) await this.show();
+    return exchange;
+  }
+
+  /** The document form of an exchange, not shown yet. */
   document(exchange: Exchange): vscode.Uri {
-    const { id, folder } = exchange.asked;
-    const known = this.documents.get(id);
-    if (known && this.services.documents.has(known)) return known;
-    const { uri } = this.services.documents.add(vscode.Uri.parse(folder), exchange.parts);
-    this.documents.set(id, uri);
-    return uri;
+    return this.services.documents.of(exchange).uri;
   }
 
   dispose(): void {
@@ -76,17 +81,29 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private post(message: ToAskView): void {
+    if (message.type === 'exchange') {
+      const exchange = this.session.exchange(message.exchange.id);
+      if (exchange) this.services.documents.update(exchange);
+    }
+    if (message.type === 'exchanges' && this.focusWhenReady === 'next') this.focusWhenReady = message.exchanges[0]?.id;
     if (this.isReady) void this.page?.webview.postMessage(message);
+    if (message.type === 'exchanges') this.focusIfReady();
   }
 
   private start(): void {
     this.post({ type: 'start', strings: askStrings(), ...this.session.state });
   }
 
+  private async bringUp(): Promise<void> {
+    await vscode.commands.executeCommand(`${view.ask}.focus`);
+    this.focusIfReady();
+  }
+
   private focusIfReady(): void {
-    if (!this.isReady || !this.focusWhenReady || !this.page?.visible) return;
-    this.focusWhenReady = false;
-    this.post({ type: 'focus' });
+    const focus = this.focusWhenReady;
+    if (!this.isReady || focus === undefined || focus === 'next' || !this.page?.visible) return;
+    this.focusWhenReady = undefined;
+    this.post(focus === 'question' ? { type: 'focus' } : { type: 'focusExchange', id: focus });
   }
 
   private async handle(message: FromAskView): Promise<void> {
@@ -134,10 +151,10 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
   private async handleOf(exchange: Exchange, message: Extract<FromAskView, { id: number }>): Promise<void> {
     switch (message.type) {
       case 'open':
-        if (exchange.mayOpen(message.place)) await openPlace(exchange.asked.folder, message.place);
+        if (exchange.mayOpen(message.place)) await openPlace(exchange.folder, message.place);
         return;
       case 'copy':
-        await vscode.env.clipboard.writeText(exchange.answer);
+        await vscode.env.clipboard.writeText(exchange.copied);
         this.post({ type: 'copied', id: message.id });
         return;
       case 'openDocument':
@@ -147,10 +164,11 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
     }
   }
 
-  private async remedy({ asked }: Exchange, remedy: Remedy): Promise<void> {
+  private async remedy(exchange: Exchange, remedy: Remedy): Promise<void> {
     switch (remedy) {
       case 'askAgain':
-        await this.session.ask(asked);
+      case 'summarizeAgain':
+        await this.session.again(exchange);
         return;
       case 'install':
         await this.session.install();
@@ -173,6 +191,6 @@ async function openPlace(folder: string, { path, startLine, endLine }: Place): P
     const selection = new vscode.Range(Math.min(startLine - 1, last.lineNumber), 0, last.lineNumber, last.text.length);
     await vscode.window.showTextDocument(document, { selection });
   } catch (error) {
-    void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
+    void vscode.window.showErrorMessage(messageOf(error));
   }
 }

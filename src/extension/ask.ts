@@ -4,7 +4,7 @@
  */
 import * as vscode from 'vscode';
 import type { Selection } from '../protocol/index.js';
-import { AskView } from './ask-view.js';
+import type { AskView } from './ask-view.js';
 import { command } from './ids.js';
 import { userCommand, type Services } from './services.js';
 
@@ -20,10 +20,8 @@ export interface AskArguments {
 /** Longer selections are asked about by their first lines: the model's window holds no more. */
 const mostSelectedLines = 400;
 
-export function activateAsk(services: Services): vscode.Disposable {
-  const view = new AskView(services);
+export function activateAsk(services: Services, view: AskView): vscode.Disposable {
   return vscode.Disposable.from(
-    view,
     userCommand(services, command.ask, (given?: AskArguments) => ask(view, given)),
     userCommand(services, command.askAboutSelection, (given?: AskArguments) => askAboutSelection(view, given)),
   );

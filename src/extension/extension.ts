@@ -6,6 +6,7 @@
 import * as vscode from 'vscode';
 import { AnswerDocuments } from './answer-documents.js';
 import { activateAsk } from './ask.js';
+import { AskView } from './ask-view.js';
 import { activateChatParticipant } from './chat-participant.js';
 import { activateDiagnostics } from './diagnostics.js';
 import { activateForget } from './forget.js';
@@ -34,15 +35,17 @@ export function activate(context: vscode.ExtensionContext): void {
   const documents = new AnswerDocuments();
   const reading = new Reading(client, context.workspaceState, log);
   const services: Services = { context, client, documents, log, reading, models: new Models(client) };
+  const askView = new AskView(services);
   const definitions = new DefinitionRequests(client);
   context.subscriptions.push(
     log,
     client,
     documents,
     reading,
-    activateAsk(services),
+    askView,
+    activateAsk(services, askView),
     activateMemoryView(services),
-    activateSummarize(services),
+    activateSummarize(services, askView),
     activateStatusBar(services),
     activateLanguageStatus(services),
     activateModels(services),

@@ -1,25 +1,23 @@
 /**
- * The commands *Summarize Selection / File / Folder / Workspace / Changes Since…*: sentence after sentence in a document, each
+ * The commands *Summarize Selection / File / Folder / Workspace / Changes Since…*: sentence after sentence in the panel, each
  * with a link to its lines. Never summarizes by itself: the server does.
  */
 import * as vscode from 'vscode';
-import { method, type SummaryTarget } from '../protocol/index.js';
-import type { ShownDocument } from './answer-documents.js';
+import type { SummaryTarget } from '../protocol/index.js';
+import type { AskView } from './ask-view.js';
 import { command } from './ids.js';
-import { ensureModel, progressText } from './model-consent.js';
 import { chooseFolder, userCommand, type Services } from './services.js';
-import { pathsOf, renderSummary, type SummaryParts } from './summary-text.js';
 
-export function activateSummarize(services: Services): vscode.Disposable {
+export function activateSummarize(services: Services, view: AskView): vscode.Disposable {
   return vscode.Disposable.from(
-    userCommand(services, command.summarizeSelection, () => summarize(services, ofSelection())),
-    userCommand(services, command.summarizeFile, (given?: vscode.Uri) => summarize(services, ofFile(given))),
+    userCommand(services, command.summarizeSelection, () => summarize(view, ofSelection())),
+    userCommand(services, command.summarizeFile, (given?: vscode.Uri) => summarize(view, ofFile(given))),
     userCommand(services, command.summarizeFolder, async (given?: vscode.Uri) =>
-      summarize(services, await ofFolder(given)),
+      summarize(view, await ofFolder(given)),
     ),
-    userCommand(services, command.summarizeWorkspace, async () => summarize(services, await ofWorkspace())),
+    userCommand(services, command.summarizeWorkspace, async () => summarize(view, await ofWorkspace())),
     userCommand(services, command.summarizeChanges, async (given?: ChangesArguments) =>
-      summarize(services, await ofChanges(given)),
+      summarize(view, await ofChanges(given)),
     ),
   );
 }
@@ -41,58 +39,11 @@ interface Wanted {
 /** Sentences that an unsaved file gets at most, as a saved one does. */
 const sentencesOfFile = 8;
 
-/** Resolves with the document's URI once the summary is complete, or undefined when the user stepped back. */
-async function summarize(services: Services, wanted: Wanted | undefined): Promise<vscode.Uri | undefined> {
-  const { client, documents } = services;
-  if (!wanted || !(await ensureModel(client, false))) return undefined;
-  const { folder, target, title, maxSentences } = wanted;
-  const summary = documents.make((uri, changed) => new SummaryDocument(uri, folder, title, changed));
-  await documents.show(summary.uri);
-  const params = { folder: folder.toString(), target, maxSentences };
-  await vscode.window.withProgress(
-    { location: vscode.ProgressLocation.Notification, title: 'Longview', cancellable: true },
-    async (progress, token) => {
-      try {
-        const reply = await client.request(method.summarize, params, token, {
-          onProgress: it => progress.report({ message: progressText(it) }),
-          onSentence: sentence => summary.update({ sentences: [...summary.parts.sentences, sentence] }),
-        });
-        summary.update({ reply });
-      } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
-        summary.update({ problem: token.isCancellationRequested ? vscode.l10n.t('Stopped.') : why });
-        if (!token.isCancellationRequested) throw error;
-      }
-    },
-  );
-  return summary.uri;
-}
-
-class SummaryDocument implements ShownDocument {
-  parts: SummaryParts;
-
-  constructor(
-    readonly uri: vscode.Uri,
-    readonly folder: vscode.Uri,
-    title: string,
-    private readonly changed: (uri: vscode.Uri) => void,
-  ) {
-    this.parts = { title, sentences: [] };
-  }
-
-  get content(): string {
-    return renderSummary(this.parts);
-  }
-
-  get paths(): string[] {
-    return pathsOf(this.parts);
-  }
-
-  /** Sentences are seconds apart, so each change is shown at once. */
-  update(change: Partial<SummaryParts>): void {
-    this.parts = { ...this.parts, ...change };
-    this.changed(this.uri);
-  }
+/** Resolves with the URI of the summary as a document once it is complete, or undefined where there was none to make. */
+async function summarize(view: AskView, wanted: Wanted | undefined): Promise<vscode.Uri | undefined> {
+  if (!wanted) return undefined;
+  const exchange = await view.summarize({ ...wanted, folder: wanted.folder.toString() });
+  return exchange && view.document(exchange);
 }
 
 function ofSelection(): Wanted {

@@ -1,5 +1,5 @@
 /**
- * The text of a summary's document: a list of sentences, each with its places as plain `path:line-line`, which the document
+ * A summary as text: a list of sentences, each with its places as plain `path:line-line`, which the document
  * makes links of; then notes and what the sentences rest on. Markdown. Knows nothing of the editor.
  */
 import type { SummaryReply, SummarySentence } from '../protocol/index.js';
@@ -19,18 +19,17 @@ export function renderSummary({ title, sentences, problem, reply }: SummaryParts
   const shown = reply?.summary ?? sentences;
   if (shown.length > 0) blocks.push(shown.map(sentenceText).join('\n'));
   if (problem !== undefined) blocks.push(`*${problem}*`);
-  if (reply) {
-    blocks.push(...reply.notes, '---', reply.basis);
-    blocks.push(
-      `${reply.timing.readTokens} tokens read · ${(reply.timing.totalMs / 1000).toFixed(1)} s · ${reply.model}`,
-    );
-  }
+  if (reply) blocks.push(...reply.notes, '---', reply.basis);
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** Paths that the sentences may link to. */
-export function pathsOf({ sentences, reply }: SummaryParts): string[] {
-  return (reply?.summary ?? sentences).flatMap(({ places }) => places.map(place => place.path));
+export function renderSummaryWithFigures(parts: SummaryParts): string {
+  const figures = parts.reply ? `\n${figuresOfSummary(parts.reply)}\n` : '';
+  return `${renderSummary(parts)}${figures}`;
+}
+
+export function figuresOfSummary({ timing, model }: SummaryReply): string {
+  return `${timing.readTokens} tokens read · ${(timing.totalMs / 1000).toFixed(1)} s · ${model}`;
 }
 
 function sentenceText({ text, places }: SummarySentence): string {

@@ -24,12 +24,16 @@ export type Block =
 export type ExchangePhase = 'working' | 'writing' | 'done' | 'stopped' | 'failed';
 
 /** What can be done about a failure. */
-export type Remedy = 'askAgain' | 'showLog' | 'chooseModel' | 'install';
+export type Remedy = 'askAgain' | 'summarizeAgain' | 'showLog' | 'chooseModel' | 'install';
 
-/** One question and what came of it. */
+export type ExchangeKind = 'question' | 'summary';
+
+/** One question or summary, and what came of it. */
 export interface ExchangeView {
   readonly id: number;
-  readonly question: string;
+  readonly kind: ExchangeKind;
+  /** The question, or what is summarized. */
+  readonly title: string;
   /** The folder's label, where there are several. */
   readonly folder?: string;
   readonly selection?: Place;
@@ -101,7 +105,6 @@ export interface AskStrings {
   readonly aboutSelection: string;
   readonly dropSelection: string;
   readonly recalled: string;
-  readonly answer: string;
   readonly answerNow: string;
   readonly copy: string;
   readonly copied: string;
@@ -113,8 +116,8 @@ export interface AskStrings {
   readonly install: string;
   readonly installing: string;
   readonly cancel: string;
-  readonly working: string;
-  readonly answerComplete: string;
+  /** What the result is called, what is said while it is worked on, and when it is complete. */
+  readonly kinds: Readonly<Record<ExchangeKind, Readonly<Record<'result' | 'working' | 'complete', string>>>>;
   readonly remedies: Readonly<Record<Remedy, string>>;
 }
 
@@ -126,6 +129,8 @@ export type ToAskView =
   | ({ readonly type: 'exchange' } & ExchangeChange)
   /** Puts the cursor into the question, with `text` in it if given. */
   | { readonly type: 'focus'; readonly text?: string }
+  /** Puts the focus on the heading of an exchange. */
+  | { readonly type: 'focusExchange'; readonly id: number }
   | { readonly type: 'copied'; readonly id: number };
 
 export type FromAskView =

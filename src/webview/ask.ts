@@ -53,13 +53,14 @@ class AskPage {
       ...exchanges.map((exchange, at) => {
         const { root } = this.elements.get(exchange.id)!;
         if (at === 0) return root;
-        return element('details', { class: 'earlier' }, element('summary', { dir: 'auto' }, exchange.question), root);
+        return element('details', { class: 'earlier' }, element('summary', { dir: 'auto' }, exchange.title), root);
       }),
     );
     if (isNew && this.isBusy()) {
-      if (this.box.question.trim() === this.latest!.question) this.box.write('');
+      const { kind, title } = this.latest!;
+      if (kind === 'question' && this.box.question.trim() === title) this.box.write('');
       this.announcer.begin();
-      this.announcer.say(this.strings.working);
+      this.announcer.say(this.strings.kinds[kind].working);
     }
     this.box.setBusy(this.isBusy());
   }
@@ -71,12 +72,13 @@ class AskPage {
     if (exchange.id !== this.latest?.id) return;
     this.latest = exchange;
     this.box.setBusy(this.isBusy());
-    if (exchange.phase === 'writing') this.announcer.follow(shown.answer.textContent);
+    if (exchange.phase === 'writing') this.announcer.follow(shown.spoken);
     else if (exchange.phase === 'working') this.announcer.begin();
     else {
-      this.announcer.follow(shown.answer.textContent);
+      this.announcer.follow(shown.spoken);
       this.announcer.end();
-      this.announcer.say(exchange.problem ?? `${this.strings.answerComplete} ${exchange.coverage ?? ''}`);
+      const { complete } = this.strings.kinds[exchange.kind];
+      this.announcer.say(exchange.problem ?? `${complete} ${exchange.coverage ?? ''}`);
     }
   }
 
@@ -87,6 +89,10 @@ class AskPage {
 
   focus(text?: string): void {
     this.box.focus(text);
+  }
+
+  focusExchange(id: number): void {
+    this.elements.get(id)?.focus();
   }
 
   private isBusy(): boolean {
@@ -117,6 +123,9 @@ editor.listen(message => {
       break;
     case 'focus':
       page?.focus(message.text);
+      break;
+    case 'focusExchange':
+      page?.focusExchange(message.id);
       break;
   }
 });

@@ -1,14 +1,15 @@
 /**
- * One question and its answer on the screen. Elements are made once and filled as news come: what stands above new words
+ * One question or summary and its result on the screen. Elements are made once and filled as news come: what stands above new words
  * does not move while they are written.
  */
 import type { AskStrings, ExchangeView, FromAskView, Remedy } from '../protocol/panel.js';
 import { button, element, showText } from './elements.js';
-import { blockElement, placeLink, placeText, type OpenPlace } from './markup.js';
+import { placeLink, placeText, replaceBlocks, type OpenPlace } from './markup.js';
 
 export class ExchangeElement {
   readonly root: HTMLElement;
   readonly answer = element('div', { class: 'answer' });
+  private readonly heading: HTMLElement;
   private readonly recalled = element('ul', { class: 'places' });
   private readonly recalledPart: HTMLElement;
   private readonly progressText = element('span', { class: 'progress-text', dir: 'auto' });
@@ -29,8 +30,10 @@ export class ExchangeElement {
     private readonly strings: AskStrings,
     private readonly send: (message: FromAskView) => void,
   ) {
-    const { id, question, selection, folder } = view;
-    const heading = element('h2', { id: `question-${id}`, dir: 'auto' }, question);
+    const { id, kind, title, selection, folder } = view;
+    const words = strings.kinds[kind];
+    // Takes the focus when it is brought up, but is no stop of Tab.
+    this.heading = element('h2', { id: `title-${id}`, dir: 'auto', tabindex: '-1' }, title);
     const context = element('p', { class: 'context' });
     if (selection) {
       const [before, after] = strings.aboutSelection.split('{0}');
@@ -45,18 +48,18 @@ export class ExchangeElement {
       element('h3', { id: `recalled-${id}` }, strings.recalled),
       this.recalled,
     );
-    this.bar.setAttribute('aria-label', strings.working);
+    this.bar.setAttribute('aria-label', words.working);
     this.answerNow = button(strings.answerNow, 'secondary', () => send({ type: 'answerNow' }));
     this.progressPart = element('div', { class: 'progress' }, this.progressText, this.bar, this.answerNow);
     this.copy = button(strings.copy, 'quiet', () => send({ type: 'copy', id }));
     const openDocument = button(strings.openDocument, 'quiet', () => send({ type: 'openDocument', id }));
     this.actions = element('div', { class: 'row actions' }, this.copy, openDocument);
     this.answer.setAttribute('role', 'group');
-    this.answer.setAttribute('aria-label', strings.answer);
+    this.answer.setAttribute('aria-label', words.result);
     this.root = element(
       'article',
-      { 'aria-labelledby': heading.id },
-      heading,
+      { 'aria-labelledby': this.heading.id },
+      this.heading,
       context,
       this.recalledPart,
       this.answer,
@@ -75,20 +78,31 @@ export class ExchangeElement {
     this.view = view;
     const isAtWork = view.phase === 'working' || view.phase === 'writing';
     this.showRecalled();
-    while (this.answer.childElementCount > blocksFrom) this.answer.lastElementChild!.remove();
-    this.answer.append(...view.blocks.map(block => blockElement(block, this.open)));
+    replaceBlocks(this.answer, view.blocks, blocksFrom, this.open);
     this.answer.hidden = this.answer.childElementCount === 0;
     showText(this.problem, view.problem);
     this.problem.classList.toggle('failed', view.phase === 'failed');
     this.showRemedies();
     showText(this.coverage, view.coverage);
     showText(this.figures, view.figures);
-    this.actions.hidden = isAtWork || this.answer.hidden;
+    // The words of an answer are checked when it is complete, each sentence of a summary before it is shown.
+    this.actions.hidden = this.answer.hidden || (isAtWork && view.kind === 'question');
     this.progressPart.hidden = !isAtWork;
     this.progressText.textContent = view.progress ?? '';
     if (view.fraction === undefined) this.bar.removeAttribute('value');
     else this.bar.value = view.fraction;
     this.answerNow.hidden = !view.canAnswerNow;
+  }
+
+  focus(): void {
+    this.heading.focus();
+  }
+
+  /** The words so far, parts that belong together on one line. */
+  get spoken(): string {
+    const parts = [...this.answer.querySelectorAll<HTMLElement>('p, h4, li, pre')].map(part => part.textContent);
+    // A sentence of a summary is complete when it comes.
+    return parts.join('\n') + (this.view.kind === 'summary' ? '\n' : '');
   }
 
   /** Says beside the button that it worked. */

@@ -1,90 +1,19 @@
 /** What the Ask view does, over a fake server: order of what is shown, stopping, answering from what is read, failures, consent. */
 import assert from 'node:assert/strict';
-import { AskSession, type AskPorts } from '../../src/extension/ask-session.js';
+import type { AskSession } from '../../src/extension/ask-session.js';
 import { folderViews } from '../../src/extension/folder-labels.js';
 import { ProgressLine } from '../../src/extension/progress-line.js';
 import { QuestionHistory } from '../../src/extension/question-history.js';
-import type { WorkListener } from '../../src/extension/server-client.js';
-import type { AskReply, ExchangeView, ToAskView } from '../../src/protocol/index.js';
-
-const recalled = [{ path: 'lib/a.js', startLine: 3, endLine: 9, score: 2 }];
-const reply: AskReply = {
-  answer: 'It is in `lib/a.js:4`.\n\n2 of 2 files read, 0 stale, 0 skipped',
-  recalled,
-  citations: [{ path: 'lib/a.js', startLine: 4, endLine: 4, ok: true }],
-  coverage: { total: 2, read: 2, stale: 0, waiting: 0, coarse: 0, skipped: 0 },
-  timing: { readMs: 900, firstTokenMs: 1340, totalMs: 2000, readTokens: 120, writtenTokens: 8 },
-  model: 'tiny',
-  provider: 'cpu',
-};
-const offer = {
-  name: 'tiny',
-  installed: false,
-  downloadBytes: 99e6,
-  diskBytes: 136e6,
-  source: 'PyPI',
-  license: 'Apache-2.0',
-};
-
-interface Call {
-  readonly method: string;
-  readonly params: object;
-  readonly listener: WorkListener | undefined;
-  readonly answer: (reply: unknown) => void;
-  readonly fail: (error: Error) => void;
-}
-
-/** A server that answers when the test says so; cancelled requests fail at once. */
-class FakeServer {
-  readonly calls: Call[] = [];
-  isInstalled = true;
-
-  readonly request: AskPorts['client']['request'] = (method, params, token, listener) => {
-    if (method === 'longview/model') return Promise.resolve({ ...offer, installed: this.isInstalled } as never);
-    return new Promise<never>((answer, fail) => {
-      token.onCancellationRequested(() => fail(failure('cancelled', 'Cancelled.')));
-      this.calls.push({ method, params, listener, answer: answer as Call['answer'], fail });
-    });
-  };
-
-  get last(): Call {
-    return this.calls.at(-1)!;
-  }
-}
-
-function failure(code: string, message: string): Error {
-  return Object.assign(new Error(message), { data: { code } });
-}
-
-/** Lets what is waiting run. */
-const settle = (): Promise<void> => new Promise(done => setImmediate(done));
+import type { ExchangeView, ToAskView } from '../../src/protocol/index.js';
+import { FakeServer, failure, offer, recalled, reply, sessionOver, settle } from './ask-server.js';
 
 suite('ask session', () => {
   let server: FakeServer;
   let session: AskSession;
   let posted: ToAskView[];
-  let kept: Map<string, unknown>;
   setup(() => {
     server = new FakeServer();
-    posted = [];
-    kept = new Map();
-    const store = {
-      get: (key: string) => kept.get(key),
-      update: (key: string, value: unknown) => Promise.resolve(void kept.set(key, value)),
-    };
-    session = new AskSession({
-      client: server,
-      history: new QuestionHistory(store),
-      folders: () => [
-        { uri: 'file:///a', label: 'a' },
-        { uri: 'file:///b', label: 'b' },
-      ],
-      post: message => posted.push(message),
-      answered: () => undefined,
-      can: remedy => remedy !== 'chooseModel',
-      log: () => undefined,
-      t: (message, ...filled) => message.replace(/\{(\d)\}/g, (_, at: string) => String(filled[Number(at)])),
-    });
+    ({ session, posted } = sessionOver(server));
   });
   const latest = (): ExchangeView => session.state.exchanges[0]!;
 
@@ -114,7 +43,8 @@ suite('ask session', () => {
       { ...latest(), recalled: undefined },
       {
         id: 1,
-        question: 'Where?',
+        kind: 'question',
+        title: 'Where?',
         folder: 'a',
         selection: undefined,
         phase: 'done',
@@ -138,7 +68,7 @@ suite('ask session', () => {
         figures: '120 tokens read · first word after 1.3 s · tiny on cpu',
       },
     );
-    assert.equal(exchange!.answer, reply.answer);
+    assert.equal(exchange!.copied, reply.answer);
     assert.deepEqual(session.state.box.history, ['Where?']);
     assert.ok(exchange!.mayOpen({ path: 'lib/a.js', startLine: 9, endLine: 9 }));
     for (const [startLine, endLine] of [
@@ -179,13 +109,13 @@ suite('ask session', () => {
     await first;
     await settle();
     assert.deepEqual(
-      session.state.exchanges.map(({ question, phase, problem }) => [question, phase, problem]),
+      session.state.exchanges.map(({ title, phase, problem }) => [title, phase, problem]),
       [
         ['Second?', 'working', undefined],
         ['First?', 'stopped', 'Stopped.'],
       ],
     );
-    assert.equal(session.exchange(1)!.answer, 'So far');
+    assert.equal(session.exchange(1)!.copied, 'So far');
     await session.stop();
     await second;
     assert.equal(latest().phase, 'stopped');
@@ -218,7 +148,7 @@ suite('ask session', () => {
     await asking;
     assert.deepEqual(
       [latest().phase, latest().problem, latest().remedies],
-      ['failed', 'The engine stopped ␛[31m.', ['askAgain', 'showLog']],
+      ['failed', 'The engine stopped \ufffd[31m.', ['askAgain', 'showLog']],
     );
     asking = session.ask({ question: 'Where?' });
     await settle();

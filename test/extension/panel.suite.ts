@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
+import { look, screenshot } from './page-looks.js';
 
 const question = 'Which class describes an error of the command line?';
 
@@ -48,15 +49,4 @@ export function definePanelSuite(): void {
       await screenshot('panel-memory.png');
     });
   });
-}
-
-/** Asks for a look at the page, and stays until it has been taken. */
-async function look(...texts: string[]): Promise<void> {
-  for (const text of texts) console.log(`[expect] ${text}`);
-  await new Promise(done => setTimeout(done, 3000));
-}
-
-async function screenshot(name: string): Promise<void> {
-  console.log(`[screenshot] ${name}`);
-  await new Promise(done => setTimeout(done, 1500));
 }

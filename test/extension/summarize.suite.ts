@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
+import { look, screenshot } from './page-looks.js';
 
 const path = 'lib/suggestSimilar.js';
 
 export function defineSummarizeSuite(): void {
   suite('Longview summarizes in VS Code', () => {
-    test('a file: sentences in a document, each with a link to lines of that file; what it rests on at the end', async () => {
+    test('a file: sentences in the panel and as a document, each with a link to its lines; what it rests on at the end', async () => {
       const uri = await vscode.commands.executeCommand<vscode.Uri | undefined>('longview.summarizeFile', file());
       const text = await settled(uri);
       assert.ok(text.startsWith(`# Summary of ${path}\n`), text);
@@ -22,6 +23,11 @@ export function defineSummarizeSuite(): void {
       const links = await vscode.commands.executeCommand<vscode.DocumentLink[]>('vscode.executeLinkProvider', uri);
       assert.equal(links.length, sentences.length);
       assert.ok(links.every(link => link.target!.fsPath === file().fsPath));
+      // The first place and the basis, in whichever frame: the panel's, for no document is shown.
+      const [, place] = /\((lib\/suggestSimilar\.js:[\d-]+)\)/.exec(sentences[0]!)!;
+      assert.ok(!vscode.window.visibleTextEditors.some(editor => editor.document.uri.scheme === 'longview-answer'));
+      await look(`Summary of ${path}`, place!, 'The sentences are about', 'Open as Document');
+      await screenshot('panel-summary.png');
     });
 
     test('a selection: its lines, not the whole file', async () => {

@@ -1,7 +1,7 @@
 /** The text of a summary's document, while it grows, when it is complete and when it failed. */
 import assert from 'node:assert/strict';
 import { findPlaces } from '../../src/extension/answer-text.js';
-import { pathsOf, renderSummary } from '../../src/extension/summary-text.js';
+import { renderSummary, renderSummaryWithFigures } from '../../src/extension/summary-text.js';
 import type { SummaryReply } from '../../src/protocol/index.js';
 
 suite('summary text', () => {
@@ -28,8 +28,12 @@ suite('summary text', () => {
     assert.equal(renderSummary({ title: 'Summary of a', sentences: [sentence] }), `# Summary of a\n\n${line}\n`);
     assert.equal(
       renderSummary({ title: 'Summary of a', sentences: [], reply }),
-      `# Summary of a\n\n${line}\n\nDeleted: \`b.ts\`.\n\n---\n\nThe sentences are about 1 of 4 sections.\n\n` +
-        '7 tokens read · 2.3 s · Tiny\n',
+      `# Summary of a\n\n${line}\n\nDeleted: \`b.ts\`.\n\n---\n\nThe sentences are about 1 of 4 sections.\n`,
+    );
+    assert.ok(
+      renderSummaryWithFigures({ title: 'Summary of a', sentences: [], reply }).endsWith(
+        ' of 4 sections.\n\n7 tokens read · 2.3 s · Tiny\n',
+      ),
     );
   });
 
@@ -39,9 +43,9 @@ suite('summary text', () => {
   });
 
   test('its places are found again for the links, and no path without lines', () => {
-    const parts = { title: 'T', sentences: [sentence] };
+    const text = renderSummary({ title: 'T', sentences: [sentence] });
     assert.deepEqual(
-      findPlaces(renderSummary(parts), pathsOf(parts)).map(({ place }) => place),
+      findPlaces(text, ['a.ts']).map(({ place }) => place),
       sentence.places,
     );
   });

@@ -1,5 +1,5 @@
 /** States of the Ask view for its tests: words as the extension sends them, and one answered question. */
-import type { AskState, AskStrings, BoxState, ExchangeView } from '../../src/protocol/index.js';
+import type { AskState, AskStrings, BoxState, ExchangeView, Inline } from '../../src/protocol/index.js';
 
 export const strings: AskStrings = {
   question: 'Question about the folder',
@@ -13,7 +13,6 @@ export const strings: AskStrings = {
   aboutSelection: 'About {0}',
   dropSelection: 'Do not ask about these lines',
   recalled: 'Recalled',
-  answer: 'Answer',
   answerNow: 'Answer from what is read',
   copy: 'Copy',
   copied: 'Copied',
@@ -25,9 +24,17 @@ export const strings: AskStrings = {
   install: 'Install',
   installing: 'Installing the model',
   cancel: 'Cancel',
-  working: 'Looking for an answer',
-  answerComplete: 'The answer is complete.',
-  remedies: { askAgain: 'Ask Again', showLog: 'Show Log', chooseModel: 'Choose Model…', install: 'Install Model' },
+  kinds: {
+    question: { result: 'Answer', working: 'Looking for an answer', complete: 'The answer is complete.' },
+    summary: { result: 'Summary', working: 'Summarizing', complete: 'The summary is complete.' },
+  },
+  remedies: {
+    askAgain: 'Ask Again',
+    summarizeAgain: 'Summarize Again',
+    showLog: 'Show Log',
+    chooseModel: 'Choose Model…',
+    install: 'Install Model',
+  },
 };
 
 export const box: BoxState = {
@@ -52,7 +59,8 @@ const recalled = [
 
 export const asked: ExchangeView = {
   id: 1,
-  question: 'Where is the retry limit decided?',
+  kind: 'question',
+  title: 'Where is the retry limit decided?',
   phase: 'working',
   progress: 'Reading · 3 of 40 files · 12,000 of 90,000 tokens · 2 min left · src/net/socket.ts',
   fraction: 0.13,
@@ -98,4 +106,44 @@ export const answered: ExchangeView = {
   ],
   coverage: '38 of 40 files read, 0 stale, 2 skipped',
   figures: '12,000 tokens read · first word after 1.3 s · SmolLM2 135M on cpu',
+};
+
+const sentences: readonly (readonly Inline[])[] = (
+  [
+    ['A connection is tried again at most five times, and each time it waits twice as long.', 12, 40],
+    ['The waiting times are kept in `delays`, so that a test can set them.', 44, 61],
+    ['“Never tries again what the server refused.”', 63, 66],
+  ] as const
+).map(([text, startLine, endLine]) => [
+  { kind: 'text', text: `${text} (` },
+  {
+    kind: 'place',
+    text: `src/net/retry.ts:${startLine}-${endLine}`,
+    place: { path: 'src/net/retry.ts', startLine, endLine },
+  },
+  { kind: 'text', text: ')' },
+]);
+
+/** While it is written, with its first `count` sentences. */
+export function summarizing(count: number): ExchangeView {
+  return {
+    ...asked,
+    id: 2,
+    kind: 'summary',
+    title: 'Summary of src/net/retry.ts',
+    phase: count === 0 ? 'working' : 'writing',
+    progress: 'Summarizing · src/net/retry.ts',
+    fraction: count / sentences.length,
+    canAnswerNow: false,
+    blocks: count === 0 ? [] : [{ kind: 'list', ordered: false, items: sentences.slice(0, count) }],
+  };
+}
+
+export const summarized: ExchangeView = {
+  ...summarizing(sentences.length),
+  phase: 'done',
+  progress: undefined,
+  fraction: undefined,
+  coverage: 'The sentences are about 3 of 5 sections, 1 file. 38 of 40 files read, 0 stale, 2 skipped',
+  figures: '0 tokens read · 6.1 s · SmolLM2 135M',
 };

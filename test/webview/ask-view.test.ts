@@ -1,7 +1,7 @@
 /** The Ask view in a real Chromium: what it shows, says and sends, by keyboard; hostile text; nothing moves while words come. */
 import assert from 'node:assert/strict';
 import type { ExchangeView, Inline } from '../../src/protocol/index.js';
-import { answered, asked, box, recalling, start, strings } from './ask-samples.js';
+import { answered, asked, box, recalling, start, strings, summarized, summarizing } from './ask-samples.js';
 import { PanelBrowser, chromiumPath, hasChromium, type PanelPage } from './page.js';
 
 suite('ask view in Chromium', function () {
@@ -36,7 +36,7 @@ suite('ask view in Chromium', function () {
     await page.keyboard.press('Enter');
     assert.deepEqual(await panel.sent(), [{ type: 'ask', question: 'Where is\nthe limit?' }]);
     assert.equal(await page.getByRole('textbox').inputValue(), 'Where is\nthe limit?', 'kept until it is asked');
-    await panel.post({ type: 'exchanges', exchanges: [{ ...asked, question: 'Where is\nthe limit?' }] });
+    await panel.post({ type: 'exchanges', exchanges: [{ ...asked, title: 'Where is\nthe limit?' }] });
     assert.equal(await page.getByRole('textbox').inputValue(), '');
     await page.keyboard.press('Enter');
     assert.deepEqual(await panel.sent(), [], 'an empty question is not asked, and Enter does not stop');
@@ -92,7 +92,7 @@ suite('ask view in Chromium', function () {
   });
 
   test('a page that was hidden comes back with the draft and the answers', async () => {
-    const panel = await opened(start({ exchanges: [answered, { ...answered, id: 0, question: 'An earlier one?' }] }), {
+    const panel = await opened(start({ exchanges: [answered, { ...answered, id: 0, title: 'An earlier one?' }] }), {
       state: { draft: 'half a quest' },
     });
     assert.equal(await panel.page.getByRole('textbox').inputValue(), 'half a quest');
@@ -150,8 +150,8 @@ suite('ask view in Chromium', function () {
     const { page } = panel;
     assert.equal(await page.getByRole('form', { name: strings.question }).count(), 1);
     assert.equal(await page.getByRole('textbox', { name: strings.question }).count(), 1);
-    assert.equal(await page.getByRole('article', { name: answered.question }).count(), 1);
-    assert.equal(await page.getByRole('heading', { name: answered.question }).count(), 1);
+    assert.equal(await page.getByRole('article', { name: answered.title }).count(), 1);
+    assert.equal(await page.getByRole('heading', { name: answered.title }).count(), 1);
     assert.equal(await page.getByRole('status').count(), 1);
     const folder = page.getByRole('combobox', { name: 'Folder' });
     assert.equal(await folder.inputValue(), 'file:///b/web');
@@ -210,11 +210,11 @@ suite('ask view in Chromium', function () {
     });
     await panel.post(change(say('The limit is five. It')));
     await page.waitForFunction(() => document.querySelectorAll('[role=status] p').length === 2);
-    assert.deepEqual(await heard(), [strings.working, 'The limit is five.']);
+    assert.deepEqual(await heard(), [strings.kinds.question.working, 'The limit is five.']);
     const done = { ...say('The limit is five. It waits.'), phase: 'done' as const, coverage: '2 of 2 files read' };
     await panel.post(change(done));
     assert.deepEqual(await heard(), [
-      strings.working,
+      strings.kinds.question.working,
       'The limit is five.',
       'It waits.',
       'The answer is complete. 2 of 2 files read',
@@ -262,6 +262,61 @@ suite('ask view in Chromium', function () {
     await panel.close();
   });
 
+  test('a summary by keyboard: its heading takes the focus; what has it keeps it while sentences come; Stop, Copy, document', async () => {
+    const panel = await opened();
+    const { page } = panel;
+    await panel.post({ type: 'exchanges', exchanges: [summarizing(0)] });
+    await panel.post({ type: 'focusExchange', id: 2 });
+    const focused = (): Promise<string | null | undefined> => page.evaluate(() => document.activeElement?.textContent);
+    assert.equal(await focused(), 'Summary of src/net/retry.ts');
+    assert.ok(await page.getByText('Summarizing · src/net/retry.ts').isVisible());
+    await panel.post(change(summarizing(1)));
+    await page.keyboard.press('Tab');
+    assert.equal(await focused(), 'src/net/retry.ts:12-40');
+    await page.evaluate(() => document.activeElement!.setAttribute('id', 'kept'));
+    const top = (): Promise<number> =>
+      page.evaluate(() => document.querySelector('#kept')!.getBoundingClientRect().top);
+    const before = await top();
+    await panel.post(change(summarizing(2)));
+    assert.equal(await page.getByRole('group', { name: 'Summary' }).getByRole('listitem').count(), 2);
+    assert.equal(await focused(), 'src/net/retry.ts:12-40');
+    assert.equal(await top(), before);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Open as Document' }).click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    assert.deepEqual(await panel.sent(), [
+      { type: 'open', id: 2, place: { path: 'src/net/retry.ts', startLine: 12, endLine: 40 } },
+      { type: 'openDocument', id: 2 },
+      { type: 'stop' },
+    ]);
+    await panel.post(
+      change({ ...summarizing(2), phase: 'stopped', problem: 'Stopped.', remedies: ['summarizeAgain'] }),
+    );
+    assert.equal(await top(), before);
+    await page.getByRole('button', { name: 'Summarize Again' }).click();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    assert.deepEqual(await panel.sent(), [
+      { type: 'remedy', id: 2, remedy: 'summarizeAgain' },
+      { type: 'copy', id: 2 },
+    ]);
+    await panel.close();
+  });
+
+  test('a screen reader hears each sentence of a summary once, and what it rests on', async () => {
+    const panel = await opened();
+    const heard = (): Promise<string[]> => panel.page.locator('[role=status] p').allTextContents();
+    await panel.post({ type: 'exchanges', exchanges: [summarizing(0)] });
+    await panel.post(change(summarizing(1)));
+    await panel.page.waitForFunction(() => document.querySelectorAll('[role=status] p').length === 2);
+    await panel.post(change(summarized));
+    const [begun, first, rest, end] = await heard();
+    assert.equal(begun, 'Summarizing');
+    assert.match(first!, /^A connection .* \(src\/net\/retry\.ts:12-40\)$/);
+    assert.match(rest!, /^The waiting times .*\n“Never tries again .*\)$/);
+    assert.equal(end, `The summary is complete. ${summarized.coverage}`);
+    await panel.close();
+  });
+
   test('hostile text stays text: HTML, scripts, links, terminal and direction marks, a very long line', async () => {
     const hostile =
       '<img src=x onerror=alert(1)><script>alert(2)</script>[a](http://example.com) \u001b[31m \u05d0\u05d1 <b>bold</b>';
@@ -274,7 +329,7 @@ suite('ask view in Chromium', function () {
     ];
     const exchange: ExchangeView = {
       ...answered,
-      question: hostile,
+      title: hostile,
       folder: hostile,
       recalled: [{ path: `${hostile}${'x'.repeat(300)}.ts`, startLine: 1, endLine: 2 }],
       blocks: [
@@ -295,9 +350,9 @@ suite('ask view in Chromium', function () {
     const made = await panel.page.evaluate(() => ({
       elements: document.querySelectorAll('img, b, iframe, script:not([nonce]), [onerror], [href]:not(link)').length,
       scripts: document.scripts.length,
-      question: document.querySelector('article h2')!.textContent,
+      title: document.querySelector('article h2')!.textContent,
     }));
-    assert.deepEqual(made, { elements: 0, scripts: 0, question: hostile });
+    assert.deepEqual(made, { elements: 0, scripts: 0, title: hostile });
     await panel.close();
   });
 

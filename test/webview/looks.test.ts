@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { answered, asked, box, recalling, start } from './ask-samples.js';
+import { answered, asked, box, recalling, start, summarized, summarizing } from './ask-samples.js';
 import { PanelBrowser, chromiumPath, hasChromium } from './page.js';
 import { themes, type Theme } from './themes.js';
 
@@ -19,11 +19,13 @@ const pages = {
   answer: start({
     exchanges: [
       { ...answered, selection },
-      { ...answered, id: 0, question: 'How are help texts formatted?' },
+      { ...answered, id: 0, title: 'How are help texts formatted?' },
     ],
   }),
   reading: start({ box: { ...box, folders, selection }, exchanges: [{ ...asked, folder: folders[0]!.label }] }),
   writing: start({ exchanges: [{ ...recalling, phase: 'writing', blocks: answered.blocks.slice(0, 1) }] }),
+  summarizing: start({ exchanges: [summarizing(2)] }),
+  summary: start({ exchanges: [summarized, { ...answered, id: 1 }] }),
   failed: start({
     exchanges: [
       {

@@ -1,0 +1,12 @@
+/** A suite has no access to the page it runs in: lines of its log ask run-tests.mjs to look at it. */
+
+/** Some frame of the page has to show each of the texts; stays until that has been looked at. */
+export async function look(...texts: string[]): Promise<void> {
+  for (const text of texts) console.log(`[expect] ${text}`);
+  await new Promise(done => setTimeout(done, 3000));
+}
+
+export async function screenshot(name: string): Promise<void> {
+  console.log(`[screenshot] ${name}`);
+  await new Promise(done => setTimeout(done, 1500));
+}
