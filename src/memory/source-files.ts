@@ -4,8 +4,9 @@
  */
 import { join } from 'node:path';
 import { failed, ok, type Result } from '../base/index.js';
+import { DocumentReader, documentKind, documentNames, type Places } from './documents/index.js';
 import type { MemorySettings } from './settings.js';
-import { readText, walkWorkspace, type SkipReason, type Verdict } from './walk/index.js';
+import { readBytes, readText, walkWorkspace, type SkipReason, type Verdict } from './walk/index.js';
 
 /** A file, or a folder that is skipped as a whole (its path ends with `/`). */
 export interface SeenFile {
@@ -18,6 +19,10 @@ export interface SeenFile {
 
 export interface SourceText {
   readonly text: string;
+  /** Where a document's lines stand in it; none where the text is the file itself. */
+  readonly places?: Places;
+  /** What of a document gave no text, for people. */
+  readonly partial?: string;
   /** SHA-256 of the bytes, hex. */
   readonly contentHash: string;
   readonly size: number;
@@ -30,13 +35,14 @@ export type Known = (path: string, size: number, mtimeMs: number) => true | stri
 export interface SourceFiles {
   /** All files of the folder, the skipped too. A file that is `known` is not opened. */
   walk(known: Known, signal?: AbortSignal): AsyncIterable<SeenFile>;
-  /** Text and hash of one file, or the reason why it has none. */
-  read(path: string): Promise<Result<SourceText>>;
+  /** Text and hash of one file, or the reason why it has none. Throws `cancelled`. */
+  read(path: string, signal?: AbortSignal): Promise<Result<SourceText>>;
 }
 
 /** The files of a folder on disk. `root` is a real path. */
 export function filesOf(root: string, settings: MemorySettings): SourceFiles {
   const { maxFileBytes: maxBytes, exclude, named } = settings;
+  const documents = new DocumentReader();
   return {
     async *walk(known, signal) {
       const verdict = (path: string, size: number, mtimeMs: number): Verdict | undefined => {
@@ -44,16 +50,26 @@ export function filesOf(root: string, settings: MemorySettings): SourceFiles {
         if (before === undefined) return undefined;
         return before === true ? { read: true } : { read: false, reason: before as SkipReason };
       };
-      for await (const file of walkWorkspace(root, { exclude, named, maxBytes, known: verdict, signal })) {
+      const options = { exclude, named, documents: documentNames, maxBytes, known: verdict, signal };
+      for await (const file of walkWorkspace(root, options)) {
         const { path, size, mtimeMs } = file;
         yield file.verdict.read ? { path, size, mtimeMs } : { path, size, mtimeMs, skipped: file.verdict.reason };
       }
     },
-    async read(path) {
-      const read = await readText(join(root, path), { maxBytes, within: root });
+    async read(path, signal) {
+      const options = { maxBytes, within: root };
+      const kind = documentKind(path);
+      if (!kind) {
+        const read = await readText(join(root, path), options);
+        if (!read.ok) return failed(read.reason);
+        const { text, hash, size, mtimeMs } = read.value;
+        return ok({ text, contentHash: hash, size, mtimeMs });
+      }
+      const read = await readBytes(join(root, path), options);
       if (!read.ok) return failed(read.reason);
-      const { text, hash, size, mtimeMs } = read.value;
-      return ok({ text, contentHash: hash, size, mtimeMs });
+      const { bytes, hash, size, mtimeMs } = read.value;
+      const document = await documents.read(kind, hash, bytes, signal);
+      return document.ok ? ok({ ...document.value, contentHash: hash, size, mtimeMs }) : document;
     },
   };
 }
