@@ -1,8 +1,9 @@
 // `npm run bundle`: what the VSIX carries in dist/: the extension (CommonJS, as editors load it), the server, the command
-// line and the engine process (ES modules; the first two start the files `engine-main.js` and `check-main.js` beside them), the panel's pages.
+// line and the processes that they start, by their names beside them (ES modules), the panel's pages, and what pdf.js looks up
+// to read fonts of Chinese, Japanese and Korean.
 // Native packages stay outside and come along in node_modules.
 import { build } from 'esbuild';
-import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './set-up.mjs';
 import { buildWebviews, webviewFiles } from './webview-bundle.mjs';
@@ -43,6 +44,7 @@ builds.push(
       cli: 'src/cli/main.ts',
       'engine-main': 'src/engine/process/engine-main.ts',
       'check-main': 'src/engine/process/check-main.ts',
+      'documents-main': 'src/memory/documents/documents-main.ts',
     },
     outdir: dist,
     format: 'esm',
@@ -57,6 +59,8 @@ builds.push(
   }),
 );
 
+cpSync(join(root, 'node_modules', 'pdfjs-dist', 'cmaps'), join(dist, 'cmaps'), { recursive: true });
+
 await buildWebviews(join(dist, 'webview'));
 
 for (const file of [
@@ -65,6 +69,7 @@ for (const file of [
   'cli.js',
   'engine-main.js',
   'check-main.js',
+  'documents-main.js',
   ...webviewFiles.map(name => join('webview', name)),
 ]) {
   process.stderr.write(`dist/${file} ${Math.round(statSync(join(dist, file)).size / 1000)} KB\n`);

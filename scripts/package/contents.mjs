@@ -16,6 +16,9 @@ const always = [
   'extension/dist/server.js',
   'extension/dist/engine-main.js',
   'extension/dist/check-main.js',
+  'extension/dist/documents-main.js',
+  'extension/dist/cmaps/UniGB-UCS2-H.bcmap',
+  'extension/dist/cmaps/LICENSE',
   'extension/dist/node_modules/lmdb/index.js',
 ];
 const never = [/\.map$/, /\.tsx?$/, /(^|\/)(src|test|out)\/.*\.(ts|mjs)$/, /\.env/, /\.vsix$/, /\.abi\d+\./];

@@ -7,8 +7,9 @@ import { SetUpError, root } from '../set-up.mjs';
 export function noticesOf(inputs, modules, folders) {
   const packages = new Map();
   for (const input of inputs) {
-    const match = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
-    if (match) packages.set(match[1], join(root, 'node_modules', match[1]));
+    // The innermost: a package may carry another version of its own.
+    const match = /^(.*\bnode_modules\/)((?:@[^/]+\/)?[^/]+)\//.exec(input);
+    if (match) packages.set(match[2], join(root, match[1], match[2]));
   }
   for (const name of folders) packages.set(name, join(modules, name));
   const parts = [...packages].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, folder]) => noticeOf(name, folder));

@@ -4,7 +4,7 @@
  */
 import type { Log } from '../base/index.js';
 import { STATE_BLOB } from './ledger-scan.js';
-import { memoryEnding } from './read-files.js';
+import { memoryEndings } from './read-files.js';
 import type { MemorySettings } from './settings.js';
 import { isWhole, keysOf, partsOf, type FilePart, type LedgerRow, type MemoryKey, type Store } from './store/index.js';
 
@@ -24,13 +24,13 @@ export class LedgerView {
   }
 
   rows(): LedgerRow[] {
-    const ending = this.ending();
-    return this.parts.store.ledger.all().map(row => this.seen(row, ending));
+    const endings = this.endings();
+    return this.parts.store.ledger.all().map(row => this.seen(row, endings));
   }
 
   row(path: string): LedgerRow | undefined {
     const row = this.parts.store.ledger.get(path);
-    return row && this.seen(row, this.ending());
+    return row && this.seen(row, this.endings());
   }
 
   /** Files whose memory stands for what is on the disk. */
@@ -66,9 +66,10 @@ export class LedgerView {
     });
   }
 
-  private seen(row: LedgerRow, ending: string): LedgerRow {
-    if (this.model === undefined || keysOf(row).every(key => key.endsWith(ending))) return row;
+  private seen(row: LedgerRow, endings: ((path: string) => string) | undefined): LedgerRow {
     const { path, size, mtimeMs } = row;
+    const ending = endings?.(path);
+    if (ending === undefined || keysOf(row).every(key => key.endsWith(ending))) return row;
     const parts: FilePart[] = [];
     for (const part of partsOf(row)) {
       const key = withEnding(part.key, ending);
@@ -79,9 +80,9 @@ export class LedgerView {
     return { ...row, parts, ...(row.gist !== undefined && { gist: withEnding(row.gist, ending) }) };
   }
 
-  /** What the memories of the model and the settings have in common. */
-  private ending(): string {
-    return this.model === undefined ? '' : memoryEnding(this.model, this.parts.settings);
+  /** What the memories of the model and the settings have in common; none while the model is not known. */
+  private endings(): ((path: string) => string) | undefined {
+    return this.model === undefined ? undefined : memoryEndings(this.model, this.parts.settings);
   }
 }
 

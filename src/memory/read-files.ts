@@ -5,6 +5,7 @@
  */
 import { LongviewError, codeOf, messageOf, throwIfCancelled, type Log, type ProgressListener } from '../base/index.js';
 import type { Engine, Reading } from '../engine/index.js';
+import { textVersion } from './documents/index.js';
 import { NOT_FOR_THE_MODEL } from './ledger-scan.js';
 import { readingSettings, type MemorySettings } from './settings.js';
 import type { SourceFiles, SourceText } from './source-files.js';
@@ -37,12 +38,22 @@ const MOST_FAILURES_IN_A_ROW = 3;
 
 /** Key of the memory of a file with this content. */
 export function memoryKeyOf(path: string, contentHash: string, model: string, settings: MemorySettings): string {
-  return fileMemoryKey({ path, contentHash, model, settings: readingSettings(settings) });
+  return fileMemoryKey({ path, contentHash, model, settings: readingSettings(settings, path) });
 }
 
-/** What the keys of all memories of a model and its settings end with. */
-export function memoryEnding(model: string, settings: MemorySettings): string {
-  const key = memoryKeyOf('', '', model, settings);
+/** What the keys of a file's memories by a model and its settings end with. */
+export function memoryEndings(model: string, settings: MemorySettings): (path: string) => string {
+  // The same for all files that are their own text.
+  const known = new Map<string | undefined, string>();
+  return path => {
+    const version = textVersion(path);
+    const ending = known.get(version) ?? endingOf(memoryKeyOf(path, '', model, settings));
+    known.set(version, ending);
+    return ending;
+  };
+}
+
+function endingOf(key: MemoryKey): string {
   return key.slice(key.lastIndexOf('.', key.lastIndexOf('.') - 1));
 }
 

@@ -8,7 +8,7 @@ import type { Engine } from '../engine/index.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { scanLedger } from './ledger-scan.js';
 import type { LedgerView } from './ledger-view.js';
-import { memoryEnding, readFiles, type ReadCounts } from './read-files.js';
+import { memoryEndings, readFiles, type ReadCounts } from './read-files.js';
 import type { RecallIndex } from './recall-index.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles } from './source-files.js';
@@ -92,10 +92,10 @@ export class Refresher {
     counts.gone += gone;
     work.onScanned();
     const model = this.parts.model ?? (await engine()).model.fingerprint;
-    const ending = memoryEnding(model, settings);
+    const ending = memoryEndings(model, settings);
     const ofOthers = store.ledger
       .all()
-      .filter(row => row.state === 'read' && !keysOf(row).every(key => key.endsWith(ending)));
+      .filter(row => row.state === 'read' && !keysOf(row).every(key => key.endsWith(ending(row.path))));
     await ledger.setAside([...ofOthers, ...(await index.sync(ledger.readRows()))]);
     const { only = () => true } = work;
     let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))].filter(only);

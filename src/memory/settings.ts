@@ -1,4 +1,5 @@
 /** Settings of a workspace's memory, and which of them a file memory depends on. Never reads configuration files. */
+import { textVersion } from './documents/index.js';
 
 export interface MemorySettings {
   /** Tokens merged into one recall slot. */
@@ -27,9 +28,14 @@ export const DEFAULT_SETTINGS: MemorySettings = {
   keepBytes: 512_000_000,
 };
 
-/** The settings that change what reading a file gives, in canonical form: part of every memory's key. */
-export function readingSettings(settings: MemorySettings): string {
-  return `recall=${settings.tokensPerRecallSlot}`;
+/**
+ * What changes the memory of a file beside its bytes, in canonical form: the settings of reading and, for a document, what
+ * made its text. Part of every memory's key.
+ */
+export function readingSettings(settings: MemorySettings, path: string): string {
+  const recall = `recall=${settings.tokensPerRecallSlot}`;
+  const version = textVersion(path);
+  return version === undefined ? recall : `${recall} text=${version}`;
 }
 
 /** Slots of the workspace state for that many tokens in all. */
