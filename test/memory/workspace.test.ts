@@ -326,10 +326,14 @@ suite('workspace memory', () => {
 
 /** Overwrites a stored value with bytes that no checksum covers. */
 function damage(store: object, key: string): void {
-  const { environment } = store as {
-    environment: { memories: { getBinary(key: Uint8Array): Buffer; putSync(key: Uint8Array, value: Buffer): void } };
-  };
-  const value = Buffer.from(environment.memories.getBinary(Buffer.from(key)));
+  const { memories } = (
+    store as {
+      live: {
+        now: { memories: { getBinary(key: Uint8Array): Buffer; putSync(key: Uint8Array, value: Buffer): void } };
+      };
+    }
+  ).live.now;
+  const value = Buffer.from(memories.getBinary(Buffer.from(key)));
   value[value.length >> 1]! ^= 1;
-  environment.memories.putSync(Buffer.from(key), value);
+  memories.putSync(Buffer.from(key), value);
 }

@@ -4,15 +4,12 @@
  */
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BulkWriter } from './bulk-writer.js';
 import { inspectDataFile } from './data-file.js';
-import { ASIDE_FILE, DATA_FILE, LOCK_FILE, openDatabases, storeError } from './environment.js';
-import type { ByteDatabase, Databases } from './environment.js';
+import { ASIDE_FILE, CONTENT, DATA_FILE, LOCK_FILE, openDatabases, storeError } from './databases.js';
 import { othersOpen, putMark, removeMarks } from './open-marks.js';
 
-/** A transaction of the copy ends after so many bytes. */
-const BYTES_AT_A_TIME = 16_000_000;
-const COPY_FOLDER = 'compacting';
-const NAMES = ['format', 'ledger', 'memories', 'stamps', 'blobs'] as const;
+export const COPY_FOLDER = 'compacting';
 
 /**
  * Compacts the closed store in `folder`. `in use`: some process, perhaps this one, has it open; nothing was done. Processes that
@@ -26,14 +23,15 @@ export async function compactStore(folder: string): Promise<'compacted' | 'in us
     try {
       const others = await othersOpen(folder, mark);
       if (others.live || others.alone) return 'in use';
-      const found = await inspectDataFile(join(folder, DATA_FILE), others.left.length > 0);
+      const found = await inspectDataFile(join(folder, DATA_FILE), true);
       await rm(copy, { recursive: true, force: true });
-      await rm(join(folder, ASIDE_FILE), { force: true });
       // A damaged file is left to `openStore`, which says so.
-      if (found.state !== 'sound') return 'compacted';
-      await copyAll(folder, copy);
-      await rename(join(copy, DATA_FILE), join(folder, DATA_FILE));
-      await rm(join(folder, LOCK_FILE), { force: true });
+      if (found.state === 'sound') {
+        await copyAll(folder, copy);
+        await rename(join(copy, DATA_FILE), join(folder, DATA_FILE));
+        await rm(join(folder, LOCK_FILE), { force: true });
+      }
+      await rm(join(folder, ASIDE_FILE), { force: true });
       return 'compacted';
     } finally {
       await rm(copy, { recursive: true, force: true });
@@ -49,30 +47,13 @@ async function copyAll(from: string, to: string): Promise<void> {
   try {
     const target = openDatabases(to);
     try {
-      for (const name of NAMES) copyDatabase(source[name], target, target[name]);
+      const copy = new BulkWriter(target);
+      for (const name of CONTENT) for (const { key, value } of source[name].getRange()) copy.put(name, key, value);
+      copy.flush();
     } finally {
       await target.root.close();
     }
   } finally {
     await source.root.close();
   }
-}
-
-function copyDatabase(source: ByteDatabase, target: Databases, database: ByteDatabase): void {
-  let batch: [Buffer, Buffer][] = [];
-  let bytes = 0;
-  const write = (): void => {
-    target.root.transactionSync(() => {
-      for (const [key, value] of batch) database.putSync(key, value);
-    });
-    batch = [];
-    bytes = 0;
-  };
-  for (const { key, value } of source.getRange()) {
-    // Both lie in LMDB's memory, which the next step may reuse.
-    batch.push([Buffer.from(key), Buffer.from(value)]);
-    bytes += key.byteLength + value.byteLength;
-    if (bytes >= BYTES_AT_A_TIME) write();
-  }
-  write();
 }

@@ -1,97 +1,112 @@
 /**
- * A look at LMDB's data file before LMDB maps it: LMDB trusts its pages, so a foreign or cut-off file would end the
- * process instead of giving an error. Reads two pages, and follows all of them (`page-check.ts`) on demand or if the
- * file is shorter than the last page ever used, which may be damage or just pages that are free. Never writes and never
- * opens the environment.
- *
- * What is looked at, of data version 2 on 64-bit hosts, little-endian; the second meta page lies one page further:
- *
- *   OFFSET  SIZE  DESCRIPTION
- *   18      2     page flags: 8 = meta page
- *   24      4     magic be ef c0 de
- *   28      4     data version in the low half
- *   48      4     page size (first meta page)
- *   88      8     root page of the free list, or all ones
- *   136     8     root page of the main database, or all ones
- *   144     8     last used page
- *   152     8     transaction
+ * A look at LMDB's data file before LMDB maps it: LMDB trusts its pages, so a foreign, cut-off or damaged file would end
+ * the process instead of giving an error, or be written on. Never writes and never opens the environment.
  */
-import { open } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf } from '../../base/index.js';
-import { NO_PAGE, faultInPages } from './page-check.js';
+import { NO_PAGE, PageFile, readMeta } from './page-file.js';
+import type { Meta } from './page-file.js';
+import { walkPages } from './page-walk.js';
 
-export interface DataFileState {
-  /** `fresh`: none or empty. `damaged`: LMDB must not open it. */
-  readonly state: 'fresh' | 'sound' | 'damaged';
-  readonly reason?: string;
-  /** The damage is in the meta pages, which hold still beside a writer. */
-  readonly byMeta?: boolean;
+export type DataFileState =
+  /** None, or empty. */
+  | { readonly state: 'fresh' }
+  | { readonly state: 'sound' }
+  /** LMDB must not open it. */
+  | { readonly state: 'damaged'; readonly reason: string };
+
+/** The meta pages as far as they make sense; the newest says what the file holds. */
+export interface MetaPages {
+  /** Bytes of a page, if any meta page tells. */
+  readonly pageSize: number | undefined;
+  readonly newest: Meta | undefined;
+  readonly oldest: Meta | undefined;
+  /** What is wrong with them. */
+  readonly fault: string | undefined;
 }
 
-/** The numbers of a meta page that say where data lies. Pages are counted from 0. */
-interface MetaPage {
-  readonly pageSize: number;
-  readonly roots: readonly bigint[];
-  readonly lastPage: bigint;
-  readonly transaction: bigint;
+const PAGE_SIZES = [4096, 8192, 16384, 32768, 65536, 2048, 1024, 512];
+const TRIES_BESIDE_A_WRITER = 3;
+const WAIT_MS = 20;
+
+/**
+ * `alone`: no process has the file open; then all pages are followed. Beside a writer pages change, and only the meta pages
+ * are looked at.
+ */
+export async function inspectDataFile(path: string, alone: boolean): Promise<DataFileState> {
+  for (let tries = 1; ; tries++) {
+    const metas = readMetas(path);
+    if (metas === undefined) return { state: 'fresh' };
+    if (alone) {
+      const reason = await faultOf(path, metas);
+      return reason === undefined ? { state: 'sound' } : { state: 'damaged', reason };
+    }
+    if (metas.fault === undefined) return { state: 'sound' };
+    // Perhaps half of what another process was writing.
+    if (tries === TRIES_BESIDE_A_WRITER) return { state: 'damaged', reason: metas.fault };
+    await sleep(WAIT_MS);
+  }
 }
 
-const META_BYTES = 168;
-const META_FLAG = 8;
-const MAGIC = 0xbeefc0de;
-const DATA_VERSION = 2;
-
-/** `thorough`: follow all pages. Then no process may have the file open. */
-export async function inspectDataFile(path: string, thorough: boolean): Promise<DataFileState> {
-  let file: FileHandle;
+/** `undefined`: there is no file, or it is empty. Throws where it may not be read. */
+export function readMetas(path: string): MetaPages | undefined {
+  let descriptor: number;
   try {
-    file = await open(path, 'r');
+    descriptor = openSync(path, 'r');
   } catch (error) {
-    if (codeOf(error) === 'not-found') return { state: 'fresh' };
+    if (codeOf(error) === 'not-found') return undefined;
     throw error;
   }
   try {
-    if ((await file.stat()).size === 0) return { state: 'fresh' };
-    const first = await readMeta(file, 0);
-    if (typeof first === 'string') return damaged(first);
+    if (fstatSync(descriptor).size === 0) return undefined;
+    const first = checkedMeta(readMeta(descriptor, 0), 0);
+    if (typeof first === 'string') {
+      // The second page says how large pages are, where it lies there.
+      for (const pageSize of PAGE_SIZES) {
+        const second = checkedMeta(readMeta(descriptor, pageSize), 1);
+        if (typeof second !== 'string' && second.pageSize === pageSize) {
+          return { pageSize, newest: second, oldest: undefined, fault: first };
+        }
+      }
+      return { pageSize: undefined, newest: undefined, oldest: undefined, fault: first };
+    }
     const { pageSize } = first;
-    if (pageSize < 512 || pageSize > 65536 || (pageSize & (pageSize - 1)) !== 0) {
-      return damaged(`page size ${pageSize}`);
-    }
-    const second = await readMeta(file, pageSize);
-    if (typeof second === 'string') return damaged(second);
-    const meta = second.transaction > first.transaction ? second : first;
-    // Asked for after the meta pages: a writer lengthens the file first, then writes a meta page.
-    const pages = Math.floor((await file.stat()).size / pageSize);
-    const missing = meta.roots.find(root => root !== NO_PAGE && root >= BigInt(pages));
-    if (missing !== undefined) return damaged(`page ${missing} is missing`);
-    if (thorough || meta.lastPage >= BigInt(pages)) {
-      const fault = await faultInPages({ file, pageSize, pages }, meta.roots);
-      if (fault !== undefined) return { state: 'damaged', reason: fault };
-    }
-    return { state: 'sound' };
+    const second = checkedMeta(readMeta(descriptor, pageSize), 1);
+    if (typeof second === 'string') return { pageSize, newest: first, oldest: undefined, fault: second };
+    const [newest, oldest] = second.transaction > first.transaction ? [second, first] : [first, second];
+    return { pageSize, newest, oldest, fault: second.pageSize === pageSize ? undefined : 'two page sizes' };
   } finally {
-    await file.close();
+    closeSync(descriptor);
   }
 }
 
-async function readMeta(file: FileHandle, offset: number): Promise<MetaPage | string> {
-  const bytes = Buffer.alloc(META_BYTES);
-  const { bytesRead } = await file.read(bytes, 0, META_BYTES, offset);
-  if (bytesRead < META_BYTES) return 'cut off in a meta page';
-  if ((bytes.readUInt16LE(18) & META_FLAG) === 0) return 'no meta page';
-  if (bytes.readUInt32LE(24) !== MAGIC) return 'not an LMDB file';
-  const version = bytes.readUInt32LE(28) & 0xffff;
-  if (version !== DATA_VERSION) return `LMDB data version ${version}`;
-  return {
-    pageSize: bytes.readUInt32LE(48),
-    roots: [bytes.readBigUInt64LE(88), bytes.readBigUInt64LE(136)],
-    lastPage: bytes.readBigUInt64LE(144),
-    transaction: bytes.readBigUInt64LE(152),
-  };
+function checkedMeta(meta: Meta | string, position: 0 | 1): Meta | string {
+  if (typeof meta === 'string') return meta;
+  const { pageSize, transaction, free, main, lastPage } = meta;
+  if (!PAGE_SIZES.includes(pageSize)) return `page size ${pageSize}`;
+  // A new file has 0 in both.
+  if (transaction !== 0 && transaction % 2 !== position) return `transaction ${transaction} in the other meta page`;
+  const roots = [free.root, main.root].filter(root => root !== NO_PAGE);
+  return roots.some(root => root < 2 || root > lastPage) ? 'a root that is no page' : meta;
 }
 
-function damaged(reason: string): DataFileState {
-  return { state: 'damaged', reason, byMeta: true };
+async function faultOf(path: string, metas: MetaPages): Promise<string | undefined> {
+  const { newest, oldest, pageSize } = metas;
+  if (newest === undefined || oldest === undefined || pageSize === undefined || metas.fault !== undefined) {
+    return metas.fault ?? 'no meta page';
+  }
+  if (newest.transaction - oldest.transaction > 1) return 'meta pages of two times';
+  const file = PageFile.open(path, pageSize);
+  try {
+    // What an older meta page leads to is never newer: else its number is wrong, and it may be the newer one.
+    for (const root of [oldest.main.root, oldest.free.root]) {
+      const page = root === NO_PAGE ? undefined : file.page(root);
+      if (typeof page === 'string') return page;
+      if (page !== undefined && page.transaction > oldest.transaction) return `page ${root} is of another time`;
+    }
+    return (await walkPages(file, newest, { atFirst: true })).faults[0];
+  } finally {
+    file.close();
+  }
 }

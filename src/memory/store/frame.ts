@@ -58,20 +58,42 @@ export function frame(kind: FrameKind, payloadVersion: number, payload: Uint8Arr
   return seal(bytes);
 }
 
-/** The payload (a view on `bytes`, not a copy) if kind, version, length and checksum are right. */
-export function unframe(kind: FrameKind, payloadVersion: number, bytes: Uint8Array): Result<Uint8Array> {
+/** What an envelope is. */
+export interface FrameHead {
+  /** A number of `FrameKind`, or of a kind that is not known here. */
+  readonly kind: number;
+  readonly payloadVersion: number;
+  /** Bytes of the whole envelope. */
+  readonly length: number;
+}
+
+/** The head of what may be an envelope; says nothing of the payload, which may be missing. */
+export function frameHead(bytes: Uint8Array): Result<FrameHead> {
   if (bytes.byteLength < FRAME_HEADER_BYTES) return failed(`cut off: ${bytes.byteLength} bytes`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint32(0, true) !== MAGIC) return failed('not a value of this store');
   const envelope = view.getUint16(4, true);
   if (envelope !== ENVELOPE_VERSION) return failed(`envelope version ${envelope}, not ${ENVELOPE_VERSION}`);
-  const found = view.getUint16(6, true);
-  if (found !== kind) return failed(`kind ${found}, not ${kind}`);
-  const version = view.getUint32(12, true);
-  if (version !== payloadVersion) return failed(`layout version ${version}, not ${payloadVersion}`);
-  const length = view.getUint32(8, true);
-  if (length !== bytes.byteLength - FRAME_HEADER_BYTES) {
-    return failed(`${bytes.byteLength - FRAME_HEADER_BYTES} bytes of payload, not ${length}`);
+  return ok({
+    kind: view.getUint16(6, true),
+    payloadVersion: view.getUint32(12, true),
+    length: FRAME_HEADER_BYTES + view.getUint32(8, true),
+  });
+}
+
+/** The payload (a view on `bytes`, not a copy) if kind, version, length and checksum are right. */
+export function unframe(kind: FrameKind, payloadVersion: number, bytes: Uint8Array): Result<Uint8Array> {
+  const head = frameHead(bytes);
+  if (!head.ok) return head;
+  const { value: found } = head;
+  if (found.kind !== kind) return failed(`kind ${found.kind}, not ${kind}`);
+  if (found.payloadVersion !== payloadVersion) {
+    return failed(`layout version ${found.payloadVersion}, not ${payloadVersion}`);
+  }
+  if (found.length !== bytes.byteLength) {
+    return failed(
+      `${bytes.byteLength - FRAME_HEADER_BYTES} bytes of payload, not ${found.length - FRAME_HEADER_BYTES}`,
+    );
   }
   const stored = bytes.subarray(CHECKSUM_AT, FRAME_HEADER_BYTES);
   if (Buffer.compare(stored, checksum(bytes)) !== 0) return failed('checksum does not match');

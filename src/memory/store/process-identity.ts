@@ -1,5 +1,5 @@
 /** Which process is which, and whether it still lives. Never signals a process. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
 /** Tells a process from all others, also from a later one with its number. */
@@ -7,16 +7,17 @@ export interface ProcessIdentity {
   readonly pid: number;
   /** Boot and start tick on Linux; empty where the host does not say. */
   readonly started: string;
+  /** What gives process numbers: the host, and on Linux the container on it. */
   readonly host: string;
 }
 
 export function thisProcess(): ProcessIdentity {
-  return { pid: process.pid, started: startOf(process.pid), host: hostname() };
+  return { pid: process.pid, started: startOf(process.pid), host: hostOfNumbers() };
 }
 
 /** `undefined` for a process of another host. */
 export function isRunning(identity: ProcessIdentity): boolean | undefined {
-  if (identity.host !== hostname()) return undefined;
+  if (identity.host !== hostOfNumbers()) return undefined;
   if (!exists(identity.pid)) return false;
   const started = startOf(identity.pid);
   return started === '' || identity.started === '' || started === identity.started;
@@ -28,6 +29,14 @@ function exists(pid: number): boolean {
     return true;
   } catch (error) {
     return (error as { code?: string }).code === 'EPERM';
+  }
+}
+
+export function hostOfNumbers(): string {
+  try {
+    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return hostname();
   }
 }
 

@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../base/index.js';
 import type { Disposable, Log } from '../../base/index.js';
-import type { ByteDatabase } from './environment.js';
+import type { ByteDatabase } from './databases.js';
 import { FrameKind, frame, unframe } from './frame.js';
 import { isRunning, thisProcess } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
@@ -39,7 +39,8 @@ interface LeaseRecord extends ProcessIdentity {
 }
 
 interface LeaseParts {
-  readonly database: ByteDatabase;
+  /** The database of the environment that is open now. */
+  readonly database: () => ByteDatabase;
   /** Runs an action in a write transaction. */
   readonly commit: (action: () => void) => void;
   readonly now: () => number;
@@ -57,9 +58,9 @@ export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
   const own = { ...thisProcess(), token: randomUUID() };
   let heldBy: number | undefined;
   commit(() => {
-    const holder = readLease(database);
+    const holder = readLease(database());
     if (holder !== undefined && !isStale(holder, now(), times)) heldBy = holder.pid;
-    else writeLease(database, { ...own, beatAt: now() });
+    else writeLease(database(), { ...own, beatAt: now() });
   });
   if (heldBy !== undefined) return { heldBy };
 
@@ -67,7 +68,7 @@ export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
   const beat = (): void => {
     try {
       commit(() => {
-        if (readLease(database)?.token === own.token) writeLease(database, { ...own, beatAt: now() });
+        if (readLease(database())?.token === own.token) writeLease(database(), { ...own, beatAt: now() });
         else end();
       });
     } catch (error) {
@@ -86,9 +87,14 @@ export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
     dispose: () => {
       if (ended.signal.aborted) return;
       end();
-      commit(() => {
-        if (readLease(database)?.token === own.token) database.removeSync(KEY);
-      });
+      try {
+        commit(() => {
+          if (readLease(database())?.token === own.token) database().removeSync(KEY);
+        });
+      } catch (error) {
+        // It goes stale by itself.
+        log('warning', `Could not give the reader's lease back: ${messageOf(error)}`);
+      }
     },
   };
 }
@@ -99,7 +105,7 @@ export function leaseHolder({
   now,
   times,
 }: Pick<LeaseParts, 'database' | 'now' | 'times'>): number | undefined {
-  const holder = readLease(database);
+  const holder = readLease(database());
   return holder !== undefined && !isStale(holder, now(), times ?? DEFAULT_TIMES) ? holder.pid : undefined;
 }
 

@@ -7,16 +7,18 @@
  * Keys and values: `format-record.ts`. Writing blocks this thread for the commit (a few milliseconds, more while another
  * process writes), so put many rows in one `batch` of up to about 10,000.
  */
-import { LongviewError, failed, silentLog } from '../../base/index.js';
+import { LongviewError, failed, ok, silentLog } from '../../base/index.js';
 import type { Disposable, Log, Result } from '../../base/index.js';
-import { openEnvironment, storeError } from './environment.js';
-import type { ByteDatabase, Environment } from './environment.js';
+import { decodeBlob, encodeBlob } from './blob.js';
+import type { ContentName } from './databases.js';
+import type { Environment } from './environment.js';
 import { decodeFileMemory, encodeFileMemory, keyFits, keyPrefixOfPath } from './file-memory.js';
 import type { FileMemory, MemoryKey } from './file-memory.js';
 import { STORE_FORMAT, decodeFormatRecord, encodeFormatRecord } from './format-record.js';
-import { FrameKind, frame, unframe } from './frame.js';
+import type { FormatRecord } from './format-record.js';
 import { decodeLedgerRow, encodeLedgerRow, keysOf, ledgerKey } from './ledger-row.js';
 import type { LedgerRow } from './ledger-row.js';
+import { LiveEnvironment } from './live-environment.js';
 import { leaseHolder, takeLease } from './reader-lease.js';
 import type { HeldLease, LeaseTimes, ReaderLease } from './reader-lease.js';
 import { decodeStamp, encodeStamp } from './stamp.js';
@@ -62,15 +64,17 @@ export interface GarbageOptions {
   readonly keep?: ReadonlySet<MemoryKey>;
 }
 
-const BLOB_LAYOUT = 1;
 const FORMAT_KEY = bytesOf('store');
+/** Without a readable stamp nothing says whose a memory is: it is the first to be collected. */
+const OF_NOBODY = { writtenAt: 0, bytes: 0, path: '' };
 
-/** Opens or makes the store in `folder` (see `storeFolder`). Throws a `LongviewError`; damaged or foreign data is replaced. */
+/**
+ * Opens or makes the store in `folder` (see `storeFolder`); to read only, where that may not be written. What is damaged or
+ * foreign is replaced. Throws a `LongviewError`.
+ */
 export async function openStore(folder: string, options: StoreOptions): Promise<Store> {
-  const environment = await openEnvironment(folder, options.log ?? silentLog);
-  const store = new Store(folder, environment, options);
-  store.claimFormat();
-  return store;
+  const log = options.log ?? silentLog;
+  return new Store(await LiveEnvironment.open(folder, log, live => claimFormat(live, options.workspace, log)), options);
 }
 
 export class Store implements Disposable {
@@ -79,14 +83,17 @@ export class Store implements Disposable {
   private readonly log: Log;
   private readonly now: () => number;
   private readonly leases = new Set<ReaderLease>();
+  /** Keys and bytes of rows that turned out bad; the next commit removes them. */
+  private readonly badRows = new Map<string, Buffer>();
   private closed = false;
+  readonly folder: string;
 
   /** Use `openStore`. */
   constructor(
-    readonly folder: string,
-    private readonly environment: Environment,
+    private readonly live: LiveEnvironment,
     private readonly options: StoreOptions,
   ) {
+    this.folder = live.folder;
     this.workspace = options.workspace;
     this.log = options.log ?? silentLog;
     this.now = options.now ?? Date.now;
@@ -98,29 +105,14 @@ export class Store implements Disposable {
     };
   }
 
-  /** Clears a store of another format and writes whose it is. Called once, by `openStore`. */
-  claimFormat(): void {
-    this.commit(() => {
-      const bytes = this.environment.format.getBinary(FORMAT_KEY);
-      const record = bytes === undefined ? undefined : decodeFormatRecord(bytes);
-      const same = record?.ok === true && record.value.format === STORE_FORMAT;
-      if (record !== undefined && !same) {
-        const found = record.ok ? `has format ${record.value.format}, not ${STORE_FORMAT}` : 'has no readable format';
-        this.log('warning', `The store in ${this.folder} ${found}; it is built again.`);
-        const { ledger, memories, stamps, blobs, lease } = this.environment;
-        for (const database of [ledger, memories, stamps, blobs, lease]) database.clearSync();
-      }
-      if (same && record.value.workspace === this.workspace) return;
-      this.environment.format.putSync(
-        FORMAT_KEY,
-        Buffer.from(encodeFormatRecord({ format: STORE_FORMAT, workspace: this.workspace })),
-      );
-    });
+  /** Why nothing can be written; `undefined` where it can. */
+  get readOnly(): string | undefined {
+    return this.live.readOnly;
   }
 
   /** The memory, the reason why it cannot be used, or `undefined` if there is none. */
   getMemory(key: MemoryKey): Result<FileMemory> | undefined {
-    const bytes = this.read(this.environment.memories, bytesOf(key));
+    const bytes = this.read('memories', bytesOf(key));
     if (bytes === undefined) return undefined;
     const memory = decodeFileMemory(bytes);
     if (!memory.ok) return memory;
@@ -129,8 +121,7 @@ export class Store implements Disposable {
   }
 
   hasMemory(key: MemoryKey): boolean {
-    this.assertOpen();
-    return this.environment.memories.doesExist(bytesOf(key));
+    return this.live.look(({ memories }) => memories.doesExist(bytesOf(key)));
   }
 
   putMemory(key: MemoryKey, memory: FileMemory): Promise<void> {
@@ -141,17 +132,21 @@ export class Store implements Disposable {
     return this.batch(write => write.deleteMemory(key));
   }
 
-  /** All memories with their size, time and path, ordered by key. Reads no memory. */
+  /** All memories with their size, time and path. Reads no memory. */
   listKeys(): StoredMemory[] {
-    this.assertOpen();
-    const found: StoredMemory[] = [];
-    for (const { key, value } of this.environment.stamps.getRange()) {
-      const stamp = decodeStamp(value);
-      const text = Buffer.from(key).toString('latin1');
-      // Without a readable stamp nothing says whose it is: path '' belongs to nobody, and it is the first to be collected.
-      found.push({ key: text, ...(stamp.ok ? stamp.value : { writtenAt: 0, bytes: 0, path: '' }) });
-    }
-    return found;
+    return this.live.look(({ memories, stamps }) => {
+      const found = new Map<MemoryKey, StoredMemory>();
+      for (const { key, value } of stamps.getRange()) {
+        const stamp = decodeStamp(value);
+        const text = Buffer.from(key).toString('latin1');
+        found.set(text, { key: text, ...(stamp.ok ? stamp.value : OF_NOBODY) });
+      }
+      for (const key of memories.getKeys()) {
+        const text = Buffer.from(key).toString('latin1');
+        if (!found.has(text)) found.set(text, { key: text, ...OF_NOBODY });
+      }
+      return [...found.values()];
+    });
   }
 
   putBlob(name: string, bytes: Uint8Array): Promise<void> {
@@ -160,27 +155,30 @@ export class Store implements Disposable {
 
   /** The bytes, the reason why they cannot be used, or `undefined` if there is no such blob. */
   getBlob(name: string): Result<Uint8Array> | undefined {
-    const bytes = this.read(this.environment.blobs, bytesOf(name));
-    return bytes === undefined ? undefined : unframe(FrameKind.blob, BLOB_LAYOUT, bytes);
+    const bytes = this.read('blobs', bytesOf(name));
+    if (bytes === undefined) return undefined;
+    const blob = decodeBlob(bytes);
+    if (!blob.ok) return blob;
+    return blob.value.name === name ? ok(blob.value.bytes) : failed('blob of another name');
   }
 
   /**
    * Runs `actions` in one transaction: all of it is on the disk when the promise resolves, or nothing is when it rejects
-   * (`disk-full`, `permission`, `internal`; a `RangeError` for arguments that contradict each other). `actions` must not be asynchronous.
+   * (`disk-full`, `permission`, `locked`, `internal`; a `RangeError` for arguments that contradict each other). `actions` must not be asynchronous.
    */
-  // eslint-disable-next-line @typescript-eslint/require-await -- the commit is synchronous today; callers shall not rely on it
   async batch(actions: (write: StoreWriter) => void): Promise<void> {
-    this.commit(() => actions(this.writer()));
+    await this.live.ready();
+    this.commit(environment => actions(this.writer(environment)));
   }
 
   /**
    * Deletes memories that nothing needs. Kept are those a ledger row refers to, those in `keep`, and of the rest the newest
    * up to `keepBytes`. Returns what went.
    */
-  // eslint-disable-next-line @typescript-eslint/require-await -- as above
   async collectGarbage(options: GarbageOptions): Promise<{ memories: number; bytes: number }> {
     const gone = { memories: 0, bytes: 0 };
-    this.commit(() => {
+    await this.live.ready();
+    this.commit(environment => {
       const needed = new Set<string>(options.keep);
       for (const row of this.allRows()) for (const key of keysOf(row)) needed.add(key);
       const free = this.listKeys().filter(memory => !needed.has(memory.key));
@@ -190,7 +188,7 @@ export class Store implements Disposable {
       for (const memory of free) {
         full ||= memory.path === '' || kept + memory.bytes > options.keepBytes;
         if (full) {
-          this.removeMemory(memory.key);
+          removeMemory(environment, memory.key);
           gone.memories++;
           gone.bytes += memory.bytes;
         } else kept += memory.bytes;
@@ -203,20 +201,22 @@ export class Store implements Disposable {
    * Removes the row and every memory (of all contents, models and settings) of `path`; with a `/` at its end, of all that
    * lies in that folder. No read finds them any more; their bytes stay in unused parts of the data file until `compactStore`.
    */
-  // eslint-disable-next-line @typescript-eslint/require-await -- as above
   async forget(path: string): Promise<{ rows: number; memories: number }> {
     const gone = { rows: 0, memories: 0 };
-    this.commit(() => {
+    await this.live.ready();
+    this.commit(environment => {
       const isFolder = path.endsWith('/');
       const rows = isFolder ? this.allRows().map(row => row.path) : [path];
       for (const name of rows) {
         if (isFolder && !name.startsWith(path)) continue;
-        if (this.environment.ledger.removeSync(ledgerKey(name))) gone.rows++;
+        if (environment.ledger.removeSync(ledgerKey(name))) gone.rows++;
       }
       const prefix = keyPrefixOfPath(path);
       for (const memory of this.listKeys()) {
-        if (isFolder ? !memory.path.startsWith(path) : !memory.key.startsWith(prefix)) continue;
-        this.removeMemory(memory.key);
+        // Of a memory of nobody only the key can tell that it is another's.
+        const isKept = memory.path !== '' && !memory.path.startsWith(path);
+        if (isFolder ? isKept : !memory.key.startsWith(prefix)) continue;
+        removeMemory(environment, memory.key);
         gone.memories++;
       }
     });
@@ -225,9 +225,8 @@ export class Store implements Disposable {
 
   /** Whether another process reads the workspace now. */
   get isReadElsewhere(): boolean {
-    this.assertOpen();
     const { now, options } = this;
-    const holder = leaseHolder({ database: this.environment.lease, now, times: options.lease });
+    const holder = this.live.look(({ lease }) => leaseHolder({ database: () => lease, now, times: options.lease }));
     return holder !== undefined && holder !== process.pid;
   }
 
@@ -235,10 +234,10 @@ export class Store implements Disposable {
    * Makes this process the one that reads the workspace, if no other living process is. The lease ends by `dispose`, with
    * the store, or when its process dies; `lease.lost` is aborted if another process took it, e.g. after a long sleep.
    */
-  // eslint-disable-next-line @typescript-eslint/require-await -- as above
   async tryBecomeReader(): Promise<ReaderLease | HeldLease> {
+    await this.live.ready();
     const lease = takeLease({
-      database: this.environment.lease,
+      database: () => this.live.now.lease,
       commit: action => this.commit(action),
       now: this.now,
       log: this.log,
@@ -254,12 +253,12 @@ export class Store implements Disposable {
       for (const lease of this.leases) await lease.dispose();
     } finally {
       this.closed = true;
-      await this.environment.close();
+      await this.live.close();
     }
   }
 
-  private writer(): StoreWriter {
-    const { ledger, blobs, memories, stamps } = this.environment;
+  private writer(environment: Environment): StoreWriter {
+    const { ledger, blobs, memories, stamps } = environment;
     return {
       putRow: row => ledger.putSync(ledgerKey(row.path), Buffer.from(encodeLedgerRow(row).buffer)),
       deleteRow: path => void ledger.removeSync(ledgerKey(path)),
@@ -271,61 +270,92 @@ export class Store implements Disposable {
         memories.putSync(bytesOf(key), Buffer.from(bytes.buffer));
         stamps.putSync(bytesOf(key), Buffer.from(stamp.buffer));
       },
-      deleteMemory: key => this.removeMemory(key),
-      putBlob: (name, bytes) =>
-        blobs.putSync(bytesOf(name), Buffer.from(frame(FrameKind.blob, BLOB_LAYOUT, bytes).buffer)),
+      deleteMemory: key => removeMemory(environment, key),
+      putBlob: (name, bytes) => blobs.putSync(bytesOf(name), Buffer.from(encodeBlob(name, bytes).buffer)),
       deleteBlob: name => void blobs.removeSync(bytesOf(name)),
     };
   }
 
-  private removeMemory(key: MemoryKey): void {
-    this.environment.memories.removeSync(bytesOf(key));
-    this.environment.stamps.removeSync(bytesOf(key));
-  }
-
   private getRow(path: string): LedgerRow | undefined {
-    const bytes = this.read(this.environment.ledger, ledgerKey(path));
-    return bytes === undefined ? undefined : this.goodRow(bytes, path);
+    const key = ledgerKey(path);
+    const bytes = this.read('ledger', key);
+    return bytes === undefined ? undefined : this.goodRow(key, bytes);
   }
 
   private allRows(): LedgerRow[] {
-    this.assertOpen();
-    const rows: LedgerRow[] = [];
-    for (const { key, value } of this.environment.ledger.getRange()) {
-      const row = this.goodRow(value, Buffer.from(key).toString('utf8'));
-      if (row !== undefined) rows.push(row);
-    }
-    return rows;
+    return this.live.look(({ ledger }) => {
+      const rows: LedgerRow[] = [];
+      for (const { key, value } of ledger.getRange()) {
+        const row = this.goodRow(key, value);
+        if (row !== undefined) rows.push(row);
+      }
+      return rows;
+    });
   }
 
-  private goodRow(bytes: Uint8Array, path: string): LedgerRow | undefined {
+  private goodRow(key: Uint8Array, bytes: Uint8Array): LedgerRow | undefined {
     const row = decodeLedgerRow(bytes);
-    if (row.ok) return row.value;
-    this.log('warning', `The ledger row of ${path} is bad (${row.reason}); the file is read again.`);
+    if (row.ok && Buffer.compare(key, ledgerKey(row.value.path)) === 0) return row.value;
+    const id = Buffer.from(key).toString('latin1');
+    if (!this.badRows.has(id)) {
+      const reason = row.ok ? 'another path' : row.reason;
+      const path = Buffer.from(key).toString('utf8');
+      this.log('warning', `The ledger row of ${path} is bad (${reason}); the file is read again.`);
+    }
+    this.badRows.set(id, Buffer.from(bytes));
     return undefined;
   }
 
-  private read(database: ByteDatabase, key: Uint8Array): Uint8Array | undefined {
-    this.assertOpen();
-    try {
-      return database.getBinary(key);
-    } catch (error) {
-      throw storeError(error, this.folder);
+  private dropBadRows({ ledger }: Environment): void {
+    for (const [id, bad] of this.badRows) {
+      const key = Buffer.from(id, 'latin1');
+      // Another process may have written it anew.
+      if (ledger.getBinary(key)?.equals(bad)) ledger.removeSync(key);
     }
+    this.badRows.clear();
   }
 
-  private commit(action: () => void): void {
-    this.assertOpen();
-    try {
-      this.environment.root.transactionSync(action);
-    } catch (error) {
-      throw storeError(error, this.folder);
-    }
+  private read(name: ContentName, key: Uint8Array): Uint8Array | undefined {
+    return this.live.look(environment => environment[name].getBinary(key));
   }
 
-  private assertOpen(): void {
-    if (this.closed) throw new LongviewError('internal', `The store in ${this.folder} is closed.`);
+  private commit(action: (environment: Environment) => void): void {
+    this.live.commit(environment => {
+      this.dropBadRows(environment);
+      action(environment);
+    });
   }
+}
+
+function removeMemory({ memories, stamps }: Environment, key: MemoryKey): void {
+  memories.removeSync(bytesOf(key));
+  stamps.removeSync(bytesOf(key));
+}
+
+/** Clears a store of another format and writes whose it is. */
+function claimFormat(live: LiveEnvironment, workspace: string, log: Log): void {
+  const recordOf = ({ format }: Environment): Result<FormatRecord> | undefined => {
+    const bytes = format.getBinary(FORMAT_KEY);
+    return bytes === undefined ? undefined : decodeFormatRecord(bytes);
+  };
+  if (live.readOnly !== undefined) {
+    const record = live.look(recordOf);
+    if (record?.ok === true && record.value.format === STORE_FORMAT) return;
+    throw new LongviewError('unsupported', `The memory in ${live.folder} is of another version and cannot be written.`);
+  }
+  live.commit(environment => {
+    const record = recordOf(environment);
+    const same = record?.ok === true && record.value.format === STORE_FORMAT;
+    if (record !== undefined && !same) {
+      const found = record.ok ? `has format ${record.value.format}, not ${STORE_FORMAT}` : 'has no readable format';
+      log('warning', `The store in ${live.folder} ${found}; it is built again.`);
+      const { ledger, memories, stamps, blobs, lease } = environment;
+      for (const database of [ledger, memories, stamps, blobs, lease]) database.clearSync();
+    }
+    if (same && record.value.workspace === workspace) return;
+    const claimed = encodeFormatRecord({ format: STORE_FORMAT, workspace });
+    environment.format.putSync(FORMAT_KEY, Buffer.from(claimed));
+  });
 }
 
 function bytesOf(text: string): Uint8Array {
