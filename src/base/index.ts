@@ -6,3 +6,4 @@ export type { Log, LogLevel } from './log.js';
 export { DisposableStack } from './disposable.js';
 export type { Disposable } from './disposable.js';
 export type { Progress, ProgressListener } from './progress.js';
+export { TimeLeft } from './time-left.js';

@@ -3,7 +3,7 @@
  * Never writes to stdout, and nothing for work that ends within the first moment.
  */
 import { Presets, SingleBar } from 'cli-progress';
-import type { Progress, ProgressListener } from '../base/index.js';
+import { TimeLeft, type Progress, type ProgressListener } from '../base/index.js';
 import { count, duration, size } from './text.js';
 
 export interface ProgressView {
@@ -26,49 +26,23 @@ export function amount({ done, total, unit }: Progress): string {
   return total === undefined ? `${count(done)} ${unit}` : `${count(done)} of ${count(total)} ${unit}`;
 }
 
-/** Milliseconds left by the mean speed since the task began; undefined while that says nothing. */
-export function timeLeft(progress: Progress, elapsedMs: number): number | undefined {
-  if (progress.total === undefined || progress.done <= 0 || elapsedMs < 1000) return undefined;
-  return Math.max(0, (elapsedMs * (progress.total - progress.done)) / progress.done);
-}
-
-/** When a task was first heard of and how far it was then, so that resumed work does not look fast. */
-class Pace {
-  private task = '';
-  private began = 0;
-  private first = 0;
-
-  /** Milliseconds since the task began; 0 when it is a new one. */
-  elapsed(progress: Progress, now: number): number {
-    if (progress.task !== this.task) {
-      this.task = progress.task;
-      this.began = now;
-      this.first = progress.done;
-    }
-    return now - this.began;
-  }
-
-  left(progress: Progress, now: number): number | undefined {
-    const since = { ...progress, done: progress.done - this.first };
-    if (progress.total !== undefined) Object.assign(since, { total: progress.total - this.first });
-    return timeLeft(since, now - this.began);
-  }
+function leftText(seconds: number | undefined): string {
+  return seconds === undefined ? '' : `, ${duration(1000 * seconds)} left`;
 }
 
 class Bar implements ProgressView {
-  private readonly pace = new Pace();
+  private readonly timeLeft = new TimeLeft();
   private bar: SingleBar | undefined;
 
   constructor(private readonly stream: NodeJS.WriteStream) {}
 
   readonly listener: ProgressListener = progress => {
-    const now = Date.now();
-    if (this.pace.elapsed(progress, now) < quietMs) return;
-    const left = this.pace.left(progress, now);
+    const { elapsedMs, secondsLeft } = this.timeLeft.after(progress, Date.now());
+    if (elapsedMs < quietMs) return;
     const fields = {
       task: progress.task,
       amount: amount(progress),
-      left: left === undefined ? '' : `, ${duration(left)} left`,
+      left: leftText(secondsLeft),
       item: progress.item === undefined ? '' : `  ${progress.item}`,
     };
     const total = progress.total ?? 0;
@@ -93,19 +67,18 @@ class Bar implements ProgressView {
 const barFormat = '{task} {bar} {percentage} %  {amount}{left}{item}';
 
 class Lines implements ProgressView {
-  private readonly pace = new Pace();
+  private readonly timeLeft = new TimeLeft();
   private lastLine = 0;
 
   constructor(private readonly stream: NodeJS.WriteStream) {}
 
   readonly listener: ProgressListener = progress => {
     const now = Date.now();
-    const elapsed = this.pace.elapsed(progress, now);
-    if (elapsed === 0) this.lastLine = now - lineEveryMs + quietMs;
+    const { elapsedMs, secondsLeft } = this.timeLeft.after(progress, now);
+    if (elapsedMs === 0) this.lastLine = now - lineEveryMs + quietMs;
     if (now - this.lastLine < lineEveryMs) return;
     this.lastLine = now;
-    const left = this.pace.left(progress, now);
-    this.stream.write(`${progress.task}: ${amount(progress)}${left === undefined ? '' : `, ${duration(left)} left`}\n`);
+    this.stream.write(`${progress.task}: ${amount(progress)}${leftText(secondsLeft)}\n`);
   };
 
   clear(): void {

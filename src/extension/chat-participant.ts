@@ -3,6 +3,7 @@
  * no other language model is used. What is shown was checked: nothing appears before the places in it were.
  */
 import * as vscode from 'vscode';
+import { messageOf } from '../base/index.js';
 import { method, type Place, type ProgressEvent, type SummarySentence, type SummaryTarget } from '../protocol/index.js';
 import { placeText } from './answer-text.js';
 import { answerParts, coverageText, fenced, plainMarkdown } from './chat-text.js';
@@ -75,7 +76,7 @@ async function respond(
     return { metadata: { places: answer.places } };
   } catch (error) {
     if (token.isCancellationRequested) return {};
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     log.error(message);
     return { errorDetails: { message } };
   }

@@ -1,5 +1,6 @@
 /** *Diagnostics*: what is needed to understand a problem, as a document to look at and to send or not. Holds no text of files. */
 import * as vscode from 'vscode';
+import { messageOf } from '../base/index.js';
 import { method } from '../protocol/index.js';
 import { command, section } from './ids.js';
 import { foldersOnDisk } from './folder-choice.js';
@@ -31,7 +32,7 @@ async function report({ client, context, models, reading }: Services): Promise<s
     try {
       return await work();
     } catch (error) {
-      return [`- failed: ${error instanceof Error ? error.message : String(error)}`];
+      return [`- failed: ${messageOf(error)}`];
     }
   };
   const version = (context.extension.packageJSON as { readonly version?: string }).version ?? '';

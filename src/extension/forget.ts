@@ -39,11 +39,12 @@ async function forgetWorkspace(services: Services, consent: boolean): Promise<vo
   void vscode.window.showInformationMessage(vscode.l10n.t('All that was read of {0} is forgotten.', folder.name));
 }
 
-function request({ client }: Services, folder: vscode.WorkspaceFolder, path?: string): Thenable<unknown> {
+async function request({ client }: Services, folder: vscode.WorkspaceFolder, path?: string): Promise<void> {
   const title = vscode.l10n.t('Longview forgets {0}', path ?? folder.name);
-  return vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, (_, token) =>
+  await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, (_, token) =>
     client.request(method.forget, { folder: folder.uri.toString(), path }, token),
   );
+  await vscode.commands.executeCommand(command.refreshMemory);
 }
 
 interface FilePlace {

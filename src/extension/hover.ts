@@ -1,5 +1,6 @@
 /** The hover over a name whose definition is in another file. Cancelled as the pointer moves on; silent when it fails. */
 import * as vscode from 'vscode';
+import { messageOf } from '../base/index.js';
 import { documentSelector, locationOf, type DefinitionRequests } from './definition-requests.js';
 import { hoverMarkdown } from './definition-text.js';
 import type { Services } from './services.js';
@@ -25,8 +26,7 @@ export function activateHover({ log }: Services, requests: DefinitionRequests): 
         markdown.supportHtml = false;
         return new vscode.Hover(markdown, place.range);
       } catch (error) {
-        if (!token.isCancellationRequested)
-          log.debug(`Hover: ${error instanceof Error ? error.message : String(error)}`);
+        if (!token.isCancellationRequested) log.debug(`Hover: ${messageOf(error)}`);
         return undefined;
       }
     },

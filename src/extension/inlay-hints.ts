@@ -3,6 +3,7 @@
  * are visible, a bounded number of names, each asked about once for a version of the document.
  */
 import * as vscode from 'vscode';
+import { messageOf } from '../base/index.js';
 import type { DefinitionCandidate } from '../protocol/index.js';
 import { documentSelector, locationOf, type DefinitionRequests, type NamedPlace } from './definition-requests.js';
 import { hintText } from './definition-text.js';
@@ -30,8 +31,7 @@ export function activateInlayHints({ log }: Services, requests: DefinitionReques
       try {
         return await hintsFor(document, range, token, requests, partsOf(known, document));
       } catch (error) {
-        if (!token.isCancellationRequested)
-          log.debug(`Hints: ${error instanceof Error ? error.message : String(error)}`);
+        if (!token.isCancellationRequested) log.debug(`Hints: ${messageOf(error)}`);
         return [];
       }
     },

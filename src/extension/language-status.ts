@@ -1,5 +1,6 @@
 /** The language status item: whether the memory knows the file in the active editor as it is on disk. Reads nothing itself. */
 import * as vscode from 'vscode';
+import { messageOf } from '../base/index.js';
 import { method, type FileRow } from '../protocol/index.js';
 import type { Services } from './services.js';
 
@@ -30,7 +31,7 @@ export function activateLanguageStatus({ client, reading, log }: Services): vsco
       item.severity =
         file?.state === 'stale' ? vscode.LanguageStatusSeverity.Warning : vscode.LanguageStatusSeverity.Information;
     } catch (error) {
-      log.debug(`Freshness: ${error instanceof Error ? error.message : String(error)}`);
+      log.debug(`Freshness: ${messageOf(error)}`);
     } finally {
       if (!token.isCancellationRequested) item.busy = false;
     }

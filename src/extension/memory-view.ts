@@ -4,6 +4,7 @@
  * tree of our own in a webview would have to copy all that. Looks at the ledger only while it is visible.
  */
 import * as vscode from 'vscode';
+import { messageOf } from '../base/index.js';
 import { foldersOnDisk } from './folder-choice.js';
 import { method, type FileState, type StatusReply } from '../protocol/index.js';
 import { CoverageTree, type CoverageNode } from './coverage-tree.js';
@@ -45,6 +46,7 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
   private readonly subscriptions: { dispose(): unknown }[];
   private only: FileState | undefined;
   private looking: Promise<void> | undefined;
+  private lookingNext: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private lastMs = 0;
 
@@ -68,7 +70,12 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
 
   /** Looks at the ledgers again; the tree keeps what is open and selected. */
   refresh(): Promise<void> {
-    return (this.looking ??= this.look().finally(() => (this.looking = undefined)));
+    if (!this.looking) return (this.looking = this.look().finally(() => (this.looking = undefined)));
+    // A look that runs may have been before the change.
+    return (this.lookingNext ??= this.looking.then(() => {
+      this.lookingNext = undefined;
+      return this.refresh();
+    }));
   }
 
   /** A hidden view looks when it is shown. */
@@ -88,7 +95,6 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
   async forget(node: MemoryNode): Promise<void> {
     if (node.kind !== 'coverage' || node.node.kind !== 'file') return;
     await vscode.commands.executeCommand(command.forgetFile, uriOf(node.folder, node.node.row.path));
-    await this.refresh();
   }
 
   getTreeItem(node: MemoryNode): vscode.TreeItem {
@@ -155,7 +161,7 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
         this.onStatus(folder, status);
       } catch (error) {
         this.ledgers.delete(folder);
-        this.services.log.error(`Memory view: ${error instanceof Error ? error.message : String(error)}`);
+        this.services.log.error(`Memory view: ${messageOf(error)}`);
       }
     }
     this.lastMs = Date.now() - began;

@@ -1,6 +1,6 @@
 /** Progress of long work as one line of text with the time left. Knows nothing of the editor: it is given the translation. */
+import { TimeLeft } from '../base/index.js';
 import type { ProgressEvent } from '../protocol/index.js';
-import { TimeLeft } from './time-left.js';
 
 /** `vscode.l10n.t`. */
 export type Translate = (message: string, ...filled: (string | number)[]) => string;
@@ -30,7 +30,7 @@ export class ProgressLine {
       parts.push(total === undefined ? megabytes(done) : `${megabytes(done)} / ${megabytes(total)}`);
     else if (total === undefined) parts.push(done > 0 ? `${count(done)} ${unit}` : '');
     else if (unit !== 'steps') parts.push(this.t('{0} of {1} {2}', count(done), count(total), unit));
-    if (secondsLeft !== undefined) parts.push(this.t('{0} left', duration(secondsLeft)));
+    if (secondsLeft !== undefined) parts.push(this.t('{0} left', duration(secondsLeft, this.t)));
     if (item !== undefined) parts.push(item);
     return { progress: parts.filter(part => part !== '').join(' · '), fraction };
   }
@@ -46,8 +46,10 @@ export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 }
 
-function duration(seconds: number): string {
-  if (seconds < 90) return `${Math.max(1, seconds)} s`;
+/** `40 s`, `3 min`, `2 h 5 min`; under a minute and a half in steps of five seconds, so that it can be read. */
+export function duration(seconds: number, t: Translate): string {
+  if (seconds < 88) return t('{0} s', seconds < 10 ? Math.max(1, Math.round(seconds)) : 5 * Math.round(seconds / 5));
   const minutes = Math.round(seconds / 60);
-  return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (minutes < 90) return t('{0} min', minutes);
+  return t('{0} h {1} min', Math.floor(minutes / 60), minutes % 60);
 }

@@ -1,5 +1,6 @@
 /** What the user reads about the state of reading, in the status bar and its tooltip. Pure but for translation. */
 import * as vscode from 'vscode';
+import { duration } from './progress-line.js';
 import type { ReadingState } from './reading.js';
 
 export interface StatusText {
@@ -33,7 +34,7 @@ export function statusText(state: ReadingState): StatusText {
     }
     case 'reading': {
       const percent = state.fraction === undefined ? '' : ` ${Math.floor(state.fraction * 100)} %`;
-      const left = state.secondsLeft === undefined ? '' : ` · ${duration(state.secondsLeft)}`;
+      const left = state.secondsLeft === undefined ? '' : ` · ${duration(state.secondsLeft, vscode.l10n.t)}`;
       const { item, task, total } = state.progress ?? {};
       // E.g. the wait for another window that reads.
       const stage = total === undefined ? task : undefined;
@@ -44,12 +45,4 @@ export function statusText(state: ReadingState): StatusText {
       );
     }
   }
-}
-
-/** `40 s`, `3 min`, `2 h 5 min`. */
-export function duration(seconds: number): string {
-  if (seconds < 60) return vscode.l10n.t('{0} s', Math.max(1, Math.round(seconds)));
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 60) return vscode.l10n.t('{0} min', minutes);
-  return vscode.l10n.t('{0} h {1} min', Math.floor(minutes / 60), minutes % 60);
 }

@@ -4,10 +4,10 @@
  * that the user is asked (model-consent.ts).
  */
 import * as vscode from 'vscode';
+import { TimeLeft, messageOf } from '../base/index.js';
 import { method, type CoverageCounts, type ProgressEvent } from '../protocol/index.js';
 import { foldersOnDisk } from './folder-choice.js';
 import { section, setting } from './ids.js';
-import { TimeLeft } from './time-left.js';
 import { ServerEnded, type ServerClient } from './server-client.js';
 
 export type ReadingState =
@@ -136,7 +136,7 @@ export class Reading implements vscode.Disposable {
       this.set({ kind: 'ready', coverage: sum });
     } catch (error) {
       if (token.isCancellationRequested) return;
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       this.log.error(`Reading: ${message}`);
       this.set({ kind: 'problem', message });
     }

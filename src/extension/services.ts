@@ -1,5 +1,6 @@
 /** What every feature of the extension is given, and how a command of the user fails visibly. Never talks to the server by itself. */
 import * as vscode from 'vscode';
+import { messageOf } from '../base/index.js';
 import type { AnswerDocuments } from './answer-documents.js';
 import { foldersOnDisk } from './folder-choice.js';
 import type { Models } from './models.js';
@@ -26,7 +27,7 @@ export function userCommand(
     try {
       return await run(...(given as never[]));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       log.error(message);
       const showLog = vscode.l10n.t('Show Log');
       void vscode.window.showErrorMessage(message, showLog).then(choice => {

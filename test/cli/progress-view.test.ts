@@ -1,18 +1,9 @@
-/** Progress: the time left, and the rows that live text takes. Right values from arithmetic, written out. */
+/** Progress: amounts, and the rows that live text takes. Right values from arithmetic, written out. */
 import assert from 'node:assert/strict';
 import { rowsOf } from '../../src/cli/live-text.js';
-import { amount, timeLeft } from '../../src/cli/progress-view.js';
+import { amount } from '../../src/cli/progress-view.js';
 
 suite('cli progress', () => {
-  test('time left is by the mean speed, and unknown at the start', () => {
-    const progress = { task: 'Reading', done: 25, total: 100, unit: 'tokens' } as const;
-    assert.equal(timeLeft(progress, 10_000), 30_000);
-    assert.equal(timeLeft(progress, 500), undefined, 'too early to tell');
-    assert.equal(timeLeft({ ...progress, done: 0 }, 10_000), undefined);
-    assert.equal(timeLeft({ ...progress, total: undefined }, 10_000), undefined);
-    assert.equal(timeLeft({ ...progress, done: 120 }, 10_000), 0, 'never negative');
-  });
-
   test('amounts carry their unit', () => {
     assert.equal(amount({ task: '', done: 1_200_000, total: 3_000_000, unit: 'bytes' }), '1.2 MB of 3.0 MB');
     assert.equal(amount({ task: '', done: 1200, total: 4000, unit: 'tokens' }), '1,200 of 4,000 tokens');

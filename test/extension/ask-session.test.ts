@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { AskSession } from '../../src/extension/ask-session.js';
 import { folderViews } from '../../src/extension/folder-labels.js';
-import { ProgressLine } from '../../src/extension/progress-line.js';
+import { ProgressLine, duration } from '../../src/extension/progress-line.js';
 import { QuestionHistory } from '../../src/extension/question-history.js';
 import type { ExchangeView, ToAskView } from '../../src/protocol/index.js';
 import { FakeServer, failure, offer, recalled, reply, sessionOver, settle } from './ask-server.js';
@@ -267,7 +267,7 @@ suite('folder labels', () => {
 });
 
 suite('progress line', () => {
-  test('time left by the pace since the task began, once it says something', () => {
+  test('task, files, amount, time left once it is known, what is worked on', () => {
     let now = 0;
     const t = (message: string, ...filled: (string | number)[]): string =>
       message.replace(/\{(\d)\}/g, (_, at: string) => String(filled[Number(at)]));
@@ -275,17 +275,25 @@ suite('progress line', () => {
     const show = (done: number): string =>
       line.show({ id: '1', task: 'Reading', done, total: 10_000, unit: 'tokens' }).progress;
     assert.equal(show(1000), 'Reading · 1,000 of 10,000 tokens');
-    now = 1000;
-    assert.equal(show(1500), 'Reading · 1,500 of 10,000 tokens');
+    now = 9999;
+    assert.equal(show(1999), 'Reading · 1,999 of 10,000 tokens');
     now = 10_000;
     // 1,000 tokens in 10 s, 8,000 to go: 80 s.
     assert.equal(show(2000), 'Reading · 2,000 of 10,000 tokens · 80 s left');
-    now = 100_000;
-    // 2,000 in 100 s, 7,000 to go: 350 s.
-    assert.equal(show(3000), 'Reading · 3,000 of 10,000 tokens · 6 min left');
     assert.deepEqual(line.show({ id: '1', task: 'Looking for changes', done: 7, unit: 'files', item: 'a/b.ts' }), {
       progress: 'Looking for changes · 7 files · a/b.ts',
       fraction: undefined,
     });
+  });
+
+  test('a duration in steps that can be read', () => {
+    const t = (message: string, ...filled: (string | number)[]): string =>
+      message.replace(/\{(\d)\}/g, (_, at: string) => String(filled[Number(at)]));
+    const all = [0, 7, 12, 87, 88, 89, 91, 3600, 5400, 7500];
+    const shown = ['1 s', '7 s', '10 s', '85 s', '1 min', '1 min', '2 min', '60 min', '1 h 30 min', '2 h 5 min'];
+    assert.deepEqual(
+      all.map(seconds => duration(seconds, t)),
+      shown,
+    );
   });
 });

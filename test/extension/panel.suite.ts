@@ -48,5 +48,14 @@ export function definePanelSuite(): void {
       await look('Tokens read', 'tokens a slot', '4 of 4 read');
       await screenshot('panel-memory.png');
     });
+
+    test('a file that is forgotten from the palette is at once no longer among what the Memory view calls read', async () => {
+      await vscode.commands.executeCommand('longview.showMemory');
+      const folder = vscode.workspace.workspaceFolders![0]!.uri;
+      await vscode.commands.executeCommand('longview.forgetFile', vscode.Uri.joinPath(folder, 'lib/error.js'));
+      await look('3 of 4 read');
+      await vscode.commands.executeCommand('longview.readNow');
+      await look('4 of 4 read');
+    });
   });
 }
