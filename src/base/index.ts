@@ -1,6 +1,7 @@
 /** Door of `base`: errors with codes, results, log, disposables, progress. No Node built-ins here. */
 export { LongviewError, codeOf, failed, messageOf, ok, quoted, throwIfCancelled } from './errors.js';
 export type { ErrorCode, Result } from './errors.js';
+export { nativeFailure } from './native-library.js';
 export { silentLog } from './log.js';
 export type { Log, LogLevel } from './log.js';
 export { DisposableStack } from './disposable.js';

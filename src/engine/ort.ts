@@ -3,11 +3,23 @@
  * Never knows what a graph computes.
  */
 import './no-telemetry.js';
-import { InferenceSession, Tensor } from 'onnxruntime-node';
-import { LongviewError, messageOf } from '../base/index.js';
+import { createRequire } from 'node:module';
+import type * as Ort from 'onnxruntime-node';
+import { LongviewError, messageOf, nativeFailure } from '../base/index.js';
 import type { ProviderChoice } from './engine.js';
 
-export type { Tensor };
+export type Tensor = Ort.Tensor;
+
+const { InferenceSession, Tensor } = load();
+
+/** Not by `import`: where that fails inside a module, Node 20 ends the process, whoever catches it. */
+function load(): typeof Ort {
+  try {
+    return createRequire(import.meta.url)('onnxruntime-node') as typeof Ort;
+  } catch (error) {
+    throw nativeFailure('onnxruntime', `${process.platform}-${process.arch}`, error);
+  }
+}
 
 export interface SessionSettings {
   readonly threads: number;
@@ -23,7 +35,7 @@ export interface SessionSettings {
 /** A graph that is ready to run. */
 export class Graph {
   private constructor(
-    private readonly session: InferenceSession,
+    private readonly session: Ort.InferenceSession,
     readonly path: string,
   ) {}
 

@@ -84,7 +84,8 @@ export class WorkQueue {
         name,
         start: () => {
           signal.removeEventListener('abort', drop);
-          return work(signal).then(resolve, reject);
+          // What throws before it gives a promise must not hold the lane for ever.
+          return new Promise<T>(begin => begin(work(signal))).then(resolve, reject);
         },
       };
       signal.addEventListener('abort', drop, { once: true });

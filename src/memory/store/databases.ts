@@ -2,10 +2,22 @@
  * The LMDB environment of a store and its databases, and what went wrong with them in one line. The only importer of `lmdb`.
  * Never looks into values, and never opens a file that was not looked at (`environment.ts`).
  */
-import { open } from 'lmdb';
+import { createRequire } from 'node:module';
+import type * as Lmdb from 'lmdb';
 import type { Database, RootDatabase } from 'lmdb';
-import { LongviewError, codeOf, messageOf } from '../../base/index.js';
+import { LongviewError, codeOf, messageOf, nativeFailure } from '../../base/index.js';
 import type { ErrorCode } from '../../base/index.js';
+
+const { open } = load();
+
+/** Says in one line where the native part is missing. */
+function load(): typeof Lmdb {
+  try {
+    return createRequire(import.meta.url)('lmdb') as typeof Lmdb;
+  } catch (error) {
+    throw nativeFailure('lmdb', `${process.platform}-${process.arch}`, error);
+  }
+}
 
 /** A database of bytes under keys of bytes, ordered by the keys' bytes. */
 export type ByteDatabase = Database<Buffer, Uint8Array>;
