@@ -4,9 +4,9 @@
  */
 import type { Log } from '../base/index.js';
 import { STATE_BLOB } from './ledger-scan.js';
-import { memoryEndings } from './read-files.js';
+import { memoryEndings, withEnding } from './memory-keys.js';
 import type { MemorySettings } from './settings.js';
-import { isWhole, keysOf, partsOf, type FilePart, type LedgerRow, type MemoryKey, type Store } from './store/index.js';
+import { isWhole, keysOf, partsOf, type FilePart, type LedgerRow, type Store } from './store/index.js';
 
 export interface LedgerViewParts {
   readonly store: Store;
@@ -70,23 +70,21 @@ export class LedgerView {
     const { path, size, mtimeMs } = row;
     const ending = endings?.(path);
     if (ending === undefined || keysOf(row).every(key => key.endsWith(ending))) return row;
+    const waiting: LedgerRow = { path, size, mtimeMs, contentHash: '', state: 'waiting' };
     const parts: FilePart[] = [];
     for (const part of partsOf(row)) {
       const key = withEnding(part.key, ending);
       const memory = this.parts.store.getMemory(key);
-      if (!memory?.ok) return { path, size, mtimeMs, contentHash: '', state: 'waiting' };
+      if (!memory?.ok) return waiting;
       parts.push({ ...part, key, tokens: memory.value.tokens, slots: memory.value.recall.slots });
     }
-    return { ...row, parts, ...(row.gist !== undefined && { gist: withEnding(row.gist, ending) }) };
+    if (row.gist === undefined) return { ...row, parts };
+    const gist = withEnding(row.gist, ending);
+    return this.parts.store.hasMemory(gist) ? { ...row, parts, gist } : waiting;
   }
 
   /** What the memories of the model and the settings have in common; none while the model is not known. */
   private endings(): ((path: string) => string) | undefined {
     return this.model === undefined ? undefined : memoryEndings(this.model, this.parts.settings);
   }
-}
-
-/** Key of the same text's memory by another model or with other settings. */
-function withEnding(key: MemoryKey, ending: string): MemoryKey {
-  return key.split('.', 2).join('.') + ending;
 }

@@ -1,0 +1,201 @@
+/**
+ * Reads one file into memories, part by part (`parts.ts`): text → engine → memory and ledger row in one transaction, so
+ * that a run that ends at any moment loses no more than the part it was reading. A memory that is there already for this
+ * text, model and settings is looked up, not read. Holds the text once and the slots of one part at a time.
+ */
+import { throwIfCancelled, type Log, type ProgressListener } from '../base/index.js';
+import type { Engine, PackedSlots, Reading } from '../engine/index.js';
+import { memoryKeyOf } from './memory-keys.js';
+import { hashOfPart, partsOfText } from './parts.js';
+import type { MemorySettings } from './settings.js';
+import type { SourceFiles, SourceText } from './source-files.js';
+import {
+  provenanceOf,
+  type FileMemory,
+  type FilePart,
+  type LedgerRow,
+  type MemoryKey,
+  type Store,
+  type StoreWriter,
+} from './store/index.js';
+
+export interface ReadParts {
+  readonly store: Store;
+  readonly files: SourceFiles;
+  /** Started at the first text that has to be read. */
+  readonly engine: () => Promise<Engine>;
+  /** Fingerprint of the model. */
+  readonly model: string;
+  readonly settings: MemorySettings;
+  readonly log: Log;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: ProgressListener;
+  /** The file that is being read now. */
+  readonly onFile?: (path: string | undefined) => void;
+}
+
+export interface ReadTokens {
+  /** Tokens of the file. */
+  readonly tokens: number;
+  /** Those of the parts that were not in memory before. */
+  readonly read: number;
+}
+
+/** Slots of the gist of a text of several parts: the most that one text may have (memory.md). */
+const GIST_SLOTS = 256;
+
+/** What is known of a file beside its text. */
+type Seen = Omit<SourceText, 'text'>;
+
+interface PartsOfFile extends ReadTokens {
+  readonly seen: Seen;
+  readonly parts: readonly FilePart[];
+  /** Of the texts of the parts. */
+  readonly hashes: readonly string[];
+  /** A memory that is still to be written with the row. */
+  readonly unwritten?: { readonly key: MemoryKey; readonly memory: FileMemory };
+}
+
+/** `undefined` when the file has no readable text. `onTokens` gets the tokens of the file that are in memory so far. */
+export async function readFile(
+  path: string,
+  work: ReadParts,
+  onTokens: (tokens: number) => void,
+): Promise<ReadTokens | undefined> {
+  const { store, files } = work;
+  const found = await readParts(path, work, onTokens);
+  if (found === undefined || !('parts' in found)) return found;
+  const { seen, parts, tokens, read, unwritten } = found;
+  const gist = parts.length > 1 ? await gistOfParts(path, found, work) : undefined;
+  const after = read > 0 ? await files.read(path) : undefined;
+  const unchanged = after === undefined || (after.ok && after.value.contentHash === seen.contentHash);
+  await store.batch(write => {
+    if (unwritten) write.putMemory(unwritten.key, unwritten.memory);
+    write.putRow({
+      ...rowOf(path, seen, parts),
+      ...(gist !== undefined && { gist }),
+      ...(unchanged ? { state: 'read' } : { state: 'stale', reason: 'changed while it was read' }),
+    });
+  });
+  return { tokens, read };
+}
+
+export async function skipFile(path: string, reason: string, store: Store, seen?: Seen): Promise<void> {
+  const old = store.ledger.get(path);
+  const { size, mtimeMs } = seen ?? old ?? { size: 0, mtimeMs: 0 };
+  await store.ledger.put({ path, size, mtimeMs, contentHash: '', state: 'skipped', reason, readAt: Date.now() });
+}
+
+/** The file's text does not outlive this call. A file of one part is written by the caller, together with its final row. */
+async function readParts(
+  path: string,
+  work: ReadParts,
+  onTokens: (tokens: number) => void,
+): Promise<PartsOfFile | ReadTokens | undefined> {
+  const { store, model, settings } = work;
+  const source = await work.files.read(path);
+  if (!source.ok) {
+    throwIfCancelled(work.signal);
+    await skipFile(path, source.reason, store);
+    return undefined;
+  }
+  const { text, ...seen } = source.value;
+  if (text.trim() === '') {
+    await skipFile(path, 'empty', store, seen);
+    return { tokens: 0, read: 0 };
+  }
+  const cuts = partsOfText(text);
+  const parts: FilePart[] = [];
+  const hashes: string[] = [];
+  let [tokens, read] = [0, 0];
+  let unwritten: PartsOfFile['unwritten'];
+  for (const { start, end, firstLine } of cuts) {
+    throwIfCancelled(work.signal);
+    const own = text.slice(start, end);
+    const contentHash = cuts.length === 1 ? seen.contentHash : hashOfPart(own);
+    const key = memoryKeyOf(path, contentHash, model, settings);
+    const known = store.getMemory(key);
+    const before = tokens;
+    const memory = known?.ok
+      ? known.value
+      : await readMemory(path, contentHash, own, work, done => onTokens(before + done));
+    parts.push({ key, firstLine, tokens: memory.tokens, slots: memory.recall.slots });
+    hashes.push(contentHash);
+    tokens += memory.tokens;
+    if (known?.ok) continue;
+    read += memory.tokens;
+    if (cuts.length === 1) unwritten = { key, memory };
+    else await store.batch(write => writePart(write, key, memory, { ...rowOf(path, seen, parts), state: 'reading' }));
+  }
+  return { seen, parts, hashes, tokens, read, unwritten };
+}
+
+function writePart(write: StoreWriter, key: MemoryKey, memory: FileMemory, row: LedgerRow): void {
+  write.putMemory(key, memory);
+  write.putRow(row);
+}
+
+async function readMemory(
+  path: string,
+  contentHash: string,
+  text: string,
+  { engine, settings, signal }: ReadParts,
+  onProgress: (tokens: number) => void,
+): Promise<FileMemory> {
+  const running = await engine();
+  const { tokensPerRecallSlot } = settings;
+  const reading = await running.read({ label: path, text, tokensPerRecallSlot }, { signal, onProgress });
+  return { path, contentHash, ...valuesOf(reading) };
+}
+
+function valuesOf(reading: Reading): Pick<FileMemory, 'tokens' | 'gist' | 'recall' | 'provenance'> {
+  const { tokens, gist, recall } = reading;
+  return { tokens, gist, recall, provenance: provenanceOf(reading) };
+}
+
+/**
+ * Key of the memory that holds the gist of all parts, composed in their order and kept under the hash of their hashes; it
+ * has no recall slots of its own.
+ */
+async function gistOfParts(path: string, { parts, hashes, tokens }: PartsOfFile, work: ReadParts): Promise<MemoryKey> {
+  const { store, model, settings, signal } = work;
+  const contentHash = hashOfPart(hashes.join(' '));
+  const key = memoryKeyOf(path, contentHash, model, settings);
+  if (store.getMemory(key)?.ok) return key;
+  const first = store.getMemory(parts[0]!.key);
+  const recall = first?.ok ? first.value.recall : { heads: 0, headSize: 0 };
+  const incoming = parts.reduce((sum, part) => sum + (gistOf(store, part.key)?.slots ?? 0), 0);
+  const running = await work.engine();
+  const gist = await running.compose(gistsOf(store, parts), { budget: GIST_SLOTS, incoming, signal });
+  throwIfCancelled(signal);
+  const none = new Float32Array(0);
+  await store.putMemory(key, {
+    ...{ path, contentHash, tokens, gist },
+    recall: {
+      heads: recall.heads,
+      slots: 0,
+      headSize: recall.headSize,
+      keys: new Int8Array(0),
+      scales: none,
+      counts: none,
+    },
+    provenance: { slotStart: new Uint32Array(recall.heads), lines: new Uint32Array(0), weights: new Uint16Array(0) },
+  });
+  return key;
+}
+
+function gistOf(store: Store, key: MemoryKey): PackedSlots | undefined {
+  const memory = store.getMemory(key);
+  return memory?.ok ? memory.value.gist : undefined;
+}
+
+function* gistsOf(store: Store, parts: readonly FilePart[]): Generator<PackedSlots> {
+  for (const { key } of parts) {
+    const gist = gistOf(store, key);
+    if (gist) yield gist;
+  }
+}
+
+function rowOf(path: string, { size, mtimeMs, contentHash }: Seen, parts: readonly FilePart[]): LedgerRow {
+  return { path, size, mtimeMs, contentHash, state: 'read', readAt: Date.now(), parts: [...parts] };
+}
