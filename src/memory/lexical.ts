@@ -65,7 +65,11 @@ export class TermIndex {
   /** Rough size in memory, bytes. */
   readonly bytes: number;
 
-  constructor(lines: readonly string[]) {
+  /** `linesBefore`: lines of the file before the first of these; blocks are numbered as in the file. */
+  constructor(
+    lines: readonly string[],
+    private readonly linesBefore = 0,
+  ) {
     this.before = new Uint32Array(lines.length + 1);
     let total = 0;
     lines.forEach((line, index) => {
@@ -83,18 +87,21 @@ export class TermIndex {
   /** Occurrences of a term in a block. */
   count(term: string, block: Block): number {
     const at = this.lines.get(term);
-    return at ? firstAtLeast(at, block.endLine + 1) - firstAtLeast(at, block.startLine) : 0;
+    const { linesBefore } = this;
+    return at ? firstAtLeast(at, block.endLine + 1 - linesBefore) - firstAtLeast(at, block.startLine - linesBefore) : 0;
   }
 
   /** True if the line that names the block has the term. */
   names(term: string, { startLine, headLine = startLine }: Block): boolean {
     const at = this.lines.get(term);
-    return at?.[firstAtLeast(at, headLine)] === headLine;
+    const line = headLine - this.linesBefore;
+    return at?.[firstAtLeast(at, line)] === line;
   }
 
   /** Terms in a block. */
   length(block: Block): number {
-    return this.before[Math.min(block.endLine, this.before.length - 1)]! - this.before[block.startLine - 1]!;
+    const [first, last] = [block.startLine - this.linesBefore, block.endLine - this.linesBefore];
+    return this.before[Math.min(last, this.before.length - 1)]! - this.before[first - 1]!;
   }
 }
 

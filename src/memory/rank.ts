@@ -5,26 +5,19 @@
  */
 import type { RecallParameters } from '../engine/index.js';
 import type { Block } from './block.js';
-import { sumOf, type LineMass } from './line-mass.js';
-
-/** Masses of one text. */
-export interface TextMass {
-  /** float64 [L+1]: tokens of lines, running sums. */
-  readonly tokens: Float64Array;
-  readonly mass: LineMass;
-}
+import type { TextMass } from './text-mass.js';
 
 /** Score of one block; blocks without a token of their own score lowest. */
 export function attentionScore(text: TextMass, block: Block, parameters: RecallParameters): number {
-  const tokens = sumOf(text.tokens, 0, text.tokens.length, block);
+  const tokens = text.tokensOn(block);
   if (tokens <= 0) return -Infinity;
   let score = 0;
   const { weight, nullWeight, lengthExponent, logFloor } = parameters;
   for (let head = 0; head < weight.length; head++) {
     const length = tokens ** lengthExponent[head]!;
     const floor = Math.exp(logFloor[head]!);
-    score += weight[head]! * Math.log(text.mass.on(head, block) / length + floor);
-    score -= nullWeight[head]! * Math.log(text.mass.nullOn(head, block) / length + floor);
+    score += weight[head]! * Math.log(text.on(head, block) / length + floor);
+    score -= nullWeight[head]! * Math.log(text.nullOn(head, block) / length + floor);
   }
   return score;
 }
@@ -42,14 +35,16 @@ export function standardised(scores: readonly number[]): number[] {
 export interface Candidate extends Block {
   readonly path: string;
   readonly score: number;
+  /** First line of the stretch that it begins in, where the file has several. */
+  readonly stretch?: number;
 }
 
-/** The best candidates, best first; of overlapping ones the better, and at most `perFile` of a file. */
-export function* distinct(candidates: readonly Candidate[], perFile: number): Generator<Candidate> {
+/** The best candidates, best first; of overlapping ones the better, and at most `perText` of a file or a stretch of it. */
+export function* distinct(candidates: readonly Candidate[], perText: number): Generator<Candidate> {
   const taken = new Map<string, Candidate[]>();
   for (const candidate of [...candidates].sort(byScore)) {
     const before = taken.get(candidate.path) ?? [];
-    if (before.length >= perFile) continue;
+    if (before.filter(({ stretch }) => stretch === candidate.stretch).length >= perText) continue;
     if (before.some(other => other.startLine <= candidate.endLine && candidate.startLine <= other.endLine)) continue;
     taken.set(candidate.path, [...before, candidate]);
     yield candidate;

@@ -6,13 +6,14 @@
 import { codeOf, throwIfCancelled, type Result } from '../base/index.js';
 import type { Engine, RecallParameters, RecallScores } from '../engine/index.js';
 import type { Block } from './block.js';
-import { linesOf } from './blocks.js';
 import { bm25, questionTerms, termsOf } from './lexical.js';
 import { LineMass } from './line-mass.js';
-import { attentionScore, distinct, standardised, type Candidate, type TextMass } from './rank.js';
-import type { IndexedFile, RecallIndex } from './recall-index.js';
+import { attentionScore, distinct, standardised, type Candidate } from './rank.js';
+import type { IndexedPart, RecallIndex } from './recall-index.js';
+import { FileLines, cutText, recalledTexts, type RecalledText } from './recalled-text.js';
 import type { SourceText } from './source-files.js';
 import type { CutText, TextCache } from './text-cache.js';
+import { TextMass, lastLineOf, type PartMass } from './text-mass.js';
 import type { RecalledSpan } from './workspace-memory.js';
 
 export interface RecallParts {
@@ -28,36 +29,48 @@ export interface RecallParts {
 
 /** Texts that are cut into blocks for one question at most; chosen by attention and by their names. */
 const MOST_TEXTS = 400;
-const MOST_PER_FILE = 3;
+const MOST_PER_TEXT = 3;
 const WINDOW_LINES = 16;
 /** Files read from disk at a time. */
 const READ_AT_ONCE = 16;
 
-export async function recallSpans(question: string, limit: number, parts: RecallParts): Promise<RecalledSpan[]> {
-  const files = parts.index.all();
-  if (files.length === 0 || limit <= 0) return [];
-  const scores = await scored(question, files, parts);
-  throwIfCancelled(parts.signal);
-  const { keyHeadOf, parameters } = parts.engine.model.recall;
-  const masses = files.map((file, at) => massOf(file, scores, scores.slotStart[at]!, keyHeadOf));
+export async function recallSpans(question: string, limit: number, work: RecallParts): Promise<RecalledSpan[]> {
+  const parts = work.index.all();
+  if (parts.length === 0 || limit <= 0) return [];
+  const scores = await scored(question, parts, work);
+  throwIfCancelled(work.signal);
+  const { keyHeadOf, parameters } = work.engine.model.recall;
+  const masses = parts.map((part, at) => massOf(part, scores, scores.slotStart[at]!, keyHeadOf));
+  const texts = recalledTexts(parts).map(text => scorable(text, masses));
   // Words alone show only once a text is cut, so without heads none is left out.
-  const most = keyHeadOf.length === 0 ? files.length : MOST_TEXTS;
-  const chosen = chooseTexts(question, files, masses, parameters, most);
-  const cuts = await cutTexts(
-    chosen.map(at => files[at]!),
-    parts,
-  );
-  const candidates = fused(question, chosen, cuts, files, masses, parameters, parts.lexicalWeight);
-  return exact(candidates, limit, parts, files);
+  const most = keyHeadOf.length === 0 ? texts.length : MOST_TEXTS;
+  const chosen = chooseTexts(question, texts, parameters, most).map(at => texts[at]!);
+  const cuts = await cutTexts(chosen, work);
+  const candidates = fused(question, chosen, cuts, parameters, work.lexicalWeight);
+  return exact(candidates, limit, work, new Map(texts.map(({ text }) => [text.path, text.contentHash])));
+}
+
+/** A text and what is known of its lines. */
+export interface ScorableText {
+  readonly text: RecalledText;
+  readonly mass: TextMass;
+  /** The last of its lines with a token. */
+  readonly lastLine: number;
+}
+
+function scorable(text: RecalledText, masses: readonly PartMass[]): ScorableText {
+  const own = text.parts.map(at => masses[at]!);
+  const last = own.reduce((line, part) => Math.max(line, lastLineOf(part)), 0);
+  return { text, mass: new TextMass(own), lastLine: Math.min(last, text.lastLine) };
 }
 
 /** A model that has no recall heads scores nothing: its places are found by words alone. */
-async function scored(question: string, files: readonly IndexedFile[], parts: RecallParts): Promise<RecallScores> {
+async function scored(question: string, all: readonly IndexedPart[], parts: RecallParts): Promise<RecallScores> {
   if (parts.engine.model.recall.keyHeadOf.length === 0) {
     const none = new Float32Array(0);
-    return { rows: 0, slotStart: new Uint32Array(files.length + 1), mass: none, nullMass: none };
+    return { rows: 0, slotStart: new Uint32Array(all.length + 1), mass: none, nullMass: none };
   }
-  const ids = files.map(file => file.key);
+  const ids = all.map(part => part.key);
   try {
     await parts.index.push(parts.engine);
     return await parts.engine.scoreRecall(question, ids, { signal: parts.signal });
@@ -69,85 +82,90 @@ async function scored(question: string, files: readonly IndexedFile[], parts: Re
   }
 }
 
-function massOf(file: IndexedFile, scores: RecallScores, first: number, keyHeadOf: readonly number[]): TextMass {
-  const { provenance, slots, tokens } = file;
-  return { tokens, mass: LineMass.of(provenance, slots, tokens.length, scores, first, keyHeadOf) };
+function massOf(part: IndexedPart, scores: RecallScores, first: number, keyHeadOf: readonly number[]): PartMass {
+  const { firstLine, provenance, slots, tokens } = part;
+  return { firstLine, tokens, mass: LineMass.of(provenance, slots, tokens.length, scores, first, keyHeadOf) };
 }
 
-/** Positions of the files worth cutting: all of them, or the best by their best window and by words in their path. */
+/** Positions of the texts worth cutting: all of them, or the best by their best window and by words in their path. */
 export function chooseTexts(
   question: string,
-  files: readonly Pick<IndexedFile, 'path'>[],
-  masses: readonly TextMass[],
+  texts: readonly ScorableText[],
   parameters: RecallParameters,
   most = MOST_TEXTS,
 ): number[] {
-  const all = files.map((_, at) => at);
-  if (files.length <= most) return all;
-  const best = standardised(masses.map(text => bestWindow(text, parameters)));
+  const all = texts.map((_, at) => at);
+  if (texts.length <= most) return all;
+  const best = standardised(texts.map(text => bestWindow(text, parameters)));
   const asked = new Set(questionTerms(question));
-  const named = files.map(file => termsOf(file.path).filter(term => asked.has(term)).length);
+  const named = texts.map(({ text }) => termsOf(text.path).filter(term => asked.has(term)).length);
   const value = all.map(at => best[at]! + Math.min(2, named[at]!));
   return all.sort((a, b) => value[b]! - value[a]! || a - b).slice(0, most);
 }
 
-function bestWindow(text: TextMass, parameters: RecallParameters): number {
+function bestWindow({ text, mass, lastLine }: ScorableText, parameters: RecallParameters): number {
   let best = -Infinity;
-  for (let start = 1; start < text.tokens.length; start += WINDOW_LINES / 2) {
-    best = Math.max(best, attentionScore(text, { startLine: start, endLine: start + WINDOW_LINES - 1 }, parameters));
+  for (let start = text.firstLine; start <= lastLine; start += WINDOW_LINES / 2) {
+    best = Math.max(best, attentionScore(mass, { startLine: start, endLine: start + WINDOW_LINES - 1 }, parameters));
   }
   return best;
 }
 
-/** Blocks and terms of each file as read; `undefined` for a file that changed. */
-async function cutTexts(files: readonly IndexedFile[], parts: RecallParts): Promise<(CutText | undefined)[]> {
-  const out: (CutText | undefined)[] = [];
+/** Blocks and terms of each text as read; `undefined` for those of a file that changed. Each file is read once. */
+async function cutTexts(texts: readonly ScorableText[], parts: RecallParts): Promise<(CutText | undefined)[]> {
+  const cuts = new Map<RecalledText, CutText>();
+  const unknown = new Map<string, RecalledText[]>();
+  for (const { text } of texts) {
+    const known = parts.cache.get(cacheKeyOf(text));
+    if (known) cuts.set(text, known);
+    else unknown.set(text.path, [...(unknown.get(text.path) ?? []), text]);
+  }
+  const files = [...unknown.entries()];
   for (let at = 0; at < files.length; at += READ_AT_ONCE) {
     throwIfCancelled(parts.signal);
-    const some = files.slice(at, at + READ_AT_ONCE);
-    out.push(
-      ...(await Promise.all(
-        some.map(async file => {
-          const known = parts.cache.get(file.key);
-          if (known) return known;
-          const text = await textAsRead(file, parts);
-          return text === undefined ? undefined : parts.cache.put(file.key, file.path, text);
-        }),
-      )),
+    await Promise.all(
+      files.slice(at, at + READ_AT_ONCE).map(async ([path, own]) => {
+        const source = await textAsRead(path, own[0]!.contentHash, parts);
+        if (source === undefined) return;
+        const lines = new FileLines(source);
+        for (const text of own) cuts.set(text, parts.cache.put(cacheKeyOf(text), cutText(text, lines)));
+      }),
     );
   }
-  return out;
+  return texts.map(({ text }) => cuts.get(text));
 }
 
-async function textAsRead(file: IndexedFile, parts: RecallParts): Promise<string | undefined> {
-  const source = await parts.read(file.path);
-  if (source.ok && source.value.contentHash === file.contentHash) return source.value.text;
-  parts.onChanged(file.path);
+function cacheKeyOf({ path, contentHash, firstLine }: RecalledText): string {
+  return `${contentHash}:${firstLine}:${path}`;
+}
+
+async function textAsRead(path: string, contentHash: string, parts: RecallParts): Promise<string | undefined> {
+  const source = await parts.read(path);
+  if (source.ok && source.value.contentHash === contentHash) return source.value.text;
+  parts.onChanged(path);
   return undefined;
 }
 
 function fused(
   question: string,
-  chosen: readonly number[],
+  texts: readonly ScorableText[],
   cuts: readonly (CutText | undefined)[],
-  files: readonly IndexedFile[],
-  masses: readonly TextMass[],
   parameters: RecallParameters,
   lexicalWeight: number,
 ): Candidate[] {
-  const blocks: (Block & { path: string })[] = [];
+  const blocks: (Block & { path: string; stretch: number })[] = [];
   const attention: number[] = [];
-  const texts: { index: CutText['terms']; blocks: readonly Block[] }[] = [];
+  const terms: { index: CutText['terms']; blocks: readonly Block[] }[] = [];
   cuts.forEach((cut, at) => {
     if (!cut) return;
-    const file = chosen[at]!;
-    texts.push({ index: cut.terms, blocks: cut.blocks });
+    const { text, mass } = texts[at]!;
+    terms.push({ index: cut.terms, blocks: cut.blocks });
     for (const block of cut.blocks) {
-      blocks.push({ ...block, path: files[file]!.path });
-      attention.push(parameters.weight.length === 0 ? 0 : attentionScore(masses[file]!, block, parameters));
+      blocks.push({ ...block, path: text.path, stretch: text.firstLine });
+      attention.push(parameters.weight.length === 0 ? 0 : attentionScore(mass, block, parameters));
     }
   });
-  const words = standardised(lexicalWeight === 0 ? blocks.map(() => 0) : [...bm25(questionTerms(question), texts)]);
+  const words = standardised(lexicalWeight === 0 ? blocks.map(() => 0) : [...bm25(questionTerms(question), terms)]);
   return standardised(attention)
     .map((score, at) => ({ ...blocks[at]!, score: score + lexicalWeight * words[at]! }))
     .filter((_, at) => Number.isFinite(attention[at]!));
@@ -158,19 +176,18 @@ async function exact(
   candidates: readonly Candidate[],
   limit: number,
   parts: RecallParts,
-  files: readonly IndexedFile[],
+  hashes: ReadonlyMap<string, string>,
 ): Promise<RecalledSpan[]> {
-  const byPath = new Map(files.map(file => [file.path, file]));
-  const texts = new Map<string, string[] | undefined>();
+  const files = new Map<string, FileLines | undefined>();
   const out: RecalledSpan[] = [];
-  for (const { path, startLine, endLine, score } of distinct(candidates, MOST_PER_FILE)) {
-    if (!texts.has(path)) {
-      const text = await textAsRead(byPath.get(path)!, parts);
-      texts.set(path, text === undefined ? undefined : linesOf(text));
+  for (const { path, startLine, endLine, score } of distinct(candidates, MOST_PER_TEXT)) {
+    if (!files.has(path)) {
+      const text = await textAsRead(path, hashes.get(path)!, parts);
+      files.set(path, text === undefined ? undefined : new FileLines(text));
     }
-    const lines = texts.get(path);
+    const lines = files.get(path);
     if (!lines) continue;
-    out.push({ path, startLine, endLine, score, text: lines.slice(startLine - 1, endLine).join('\n') });
+    out.push({ path, startLine, endLine, score, text: lines.between(startLine, endLine).join('\n') });
     if (out.length >= limit) break;
   }
   return out;

@@ -1,7 +1,6 @@
-/** Blocks and terms of texts that were looked at, by memory key, so that the next question reads no file again. Bounded. */
-import { blocksOf, linesOf } from './blocks.js';
+/** Blocks and terms of texts that were looked at, so that the next question reads no file again. Bounded. */
 import type { Block } from './block.js';
-import { TermIndex } from './lexical.js';
+import type { TermIndex } from './lexical.js';
 
 export interface CutText {
   readonly blocks: readonly Block[];
@@ -23,9 +22,7 @@ export class TextCache {
     return found;
   }
 
-  put(key: string, path: string, text: string): CutText {
-    const lines = linesOf(text);
-    const cut = { blocks: blocksOf(path, lines), terms: new TermIndex(lines) };
+  put(key: string, cut: CutText): CutText {
     this.texts.set(key, cut);
     this.bytes += sizeOf(cut);
     for (const [oldest, value] of this.texts) {

@@ -4,8 +4,10 @@ import fc from 'fast-check';
 import { blocksOf, linesOf } from '../../src/memory/blocks.js';
 import { TermIndex, bm25, questionTerms, termsOf } from '../../src/memory/lexical.js';
 import { LineMass, sumOf, tokensBefore } from '../../src/memory/line-mass.js';
-import { attentionScore, distinct, standardised, type TextMass } from '../../src/memory/rank.js';
+import { attentionScore, distinct, standardised } from '../../src/memory/rank.js';
 import { chooseTexts } from '../../src/memory/recall.js';
+import { FileLines, cutText, recalledTexts } from '../../src/memory/recalled-text.js';
+import { TextMass } from '../../src/memory/text-mass.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
 
@@ -194,17 +196,15 @@ suite('masses and ranking', () => {
 
   test('the score is the formula of the fit', () => {
     const tokens = tokensBefore(provenance, 2);
-    const text = {
-      tokens,
-      mass: LineMass.of(
-        provenance,
-        2,
-        4,
-        { mass: Float32Array.of(0.75, 0.25), nullMass: Float32Array.of(0.25, 0.5) },
-        0,
-        [0],
-      ),
-    };
+    const mass = LineMass.of(
+      provenance,
+      2,
+      4,
+      { mass: Float32Array.of(0.75, 0.25), nullMass: Float32Array.of(0.25, 0.5) },
+      0,
+      [0],
+    );
+    const text = new TextMass([{ firstLine: 1, tokens, mass }]);
     const parameters = { weight: [2], nullWeight: [0.5], lengthExponent: [0.5], logFloor: [-3] };
     // Line 1: two tokens, mass 0.5, null mass 1/6.
     const expected =
@@ -217,13 +217,76 @@ suite('masses and ranking', () => {
     const of = (share: number): TextMass => {
       const masses = { mass: Float32Array.of(share, 0), nullMass: Float32Array.of(0.1, 0.1) };
       const tokens = tokensBefore(provenance, 2);
-      return { tokens, mass: LineMass.of(provenance, 2, tokens.length, masses, 0, [0]) };
+      return new TextMass([{ firstLine: 1, tokens, mass: LineMass.of(provenance, 2, tokens.length, masses, 0, [0]) }]);
     };
-    const files = ['a.py', 'b.py', 'proxy.py', 'c.py'].map(path => ({ path }));
-    const masses = [0.01, 0.5, 0.02, 0.03].map(of);
+    const shares = [0.01, 0.5, 0.02, 0.03];
+    const texts = ['a.py', 'b.py', 'proxy.py', 'c.py'].map((path, at) => ({
+      text: { path, contentHash: '', firstLine: 1, lastLine: Infinity, parts: [at] },
+      mass: of(shares[at]!),
+      lastLine: 3,
+    }));
     const parameters = { weight: [1], nullWeight: [1], lengthExponent: [0], logFloor: [-9] };
-    assert.deepEqual(chooseTexts('the proxy', files, masses, parameters, 2), [1, 2]);
-    assert.deepEqual(chooseTexts('the proxy', files, masses, parameters, 4), [0, 1, 2, 3]);
+    assert.deepEqual(chooseTexts('the proxy', texts, parameters, 2), [1, 2]);
+    assert.deepEqual(chooseTexts('the proxy', texts, parameters, 4), [0, 1, 2, 3]);
+  });
+
+  test('masses of a block that goes on in the next part are those of both', () => {
+    const tokens = tokensBefore(provenance, 2);
+    const masses = { mass: Float32Array.of(0.6, 0.1, 0.3, 0), nullMass: new Float32Array(4) };
+    const part = (at: number) => LineMass.of(provenance, 2, tokens.length, masses, 2 * at, [0]);
+    // The second part begins inside line 3 of the file, where the first one ends.
+    const text = new TextMass([
+      { firstLine: 1, tokens, mass: part(0) },
+      { firstLine: 3, tokens, mass: part(1) },
+    ]);
+    // Line 2: a third of 0.6. Line 3: 0.1 of the first part, two thirds of 0.3 of the second.
+    assert.ok(Math.abs(text.on(0, { startLine: 2, endLine: 3 }) - 0.5) < 1e-7);
+    assert.ok(Math.abs(text.on(0, { startLine: 4, endLine: 5 }) - 0.1) < 1e-7);
+    assert.equal(text.tokensOn({ startLine: 3, endLine: 3 }), 3);
+    assert.equal(text.tokensOn({ startLine: 6, endLine: 9 }), 0);
+  });
+
+  test('the stretches of a file own its lines once and know the parts that their blocks touch', () => {
+    const part = (path: string, firstLine: number, lines: number) => ({
+      ...{ path, key: '', contentHash: 'h', firstLine, slots: 0, provenance },
+      tokens: new Float64Array(lines + 1),
+    });
+    // b.txt: lines 1 to 200, 201 to 300; line 300 is cut twice, so two parts begin in it.
+    const parts = [part('a.txt', 1, 9), part('b.txt', 1, 200), part('b.txt', 201, 100), part('b.txt', 300, 1)];
+    const texts = recalledTexts([...parts, part('b.txt', 300, 50)]);
+    assert.deepEqual(
+      texts.map(({ path, firstLine, lastLine, parts: touched }) => [path, firstLine, lastLine, touched.join()]),
+      [
+        ['a.txt', 1, Infinity, '0'],
+        ['b.txt', 1, 200, '1,2'],
+        ['b.txt', 201, 299, '2,3,4'],
+        ['b.txt', 300, Infinity, '2,3,4'],
+      ],
+    );
+  });
+
+  test('the stretches of a text have its blocks between them, and every line of them', () => {
+    const lines = Array.from({ length: 400 }, (_, at) => (at % 7 === 3 ? '' : `word${at} in line ${at + 1}`));
+    const all = new FileLines(lines.join('\r\n'));
+    assert.deepEqual(
+      [all.count, all.between(3, 4), all.between(399, 900)],
+      [400, ['word2 in line 3', ''], lines.slice(398)],
+    );
+    const covered = new Set<number>();
+    for (const [firstLine, lastLine] of [
+      [1, 130],
+      [131, 290],
+      [291, Infinity],
+    ] as const) {
+      const cut = cutText({ path: 'a.txt', contentHash: '', firstLine, lastLine, parts: [] }, all);
+      for (const block of cut.blocks) {
+        assert.ok(block.startLine >= firstLine && block.startLine <= lastLine);
+        for (let line = block.startLine; line <= block.endLine; line++) covered.add(line);
+        const middle = block.startLine + Math.floor((block.endLine - block.startLine) / 2);
+        if (lines[middle - 1] !== '') assert.equal(cut.terms.count(`word${middle - 1}`, block), 1);
+      }
+    }
+    lines.forEach((line, at) => assert.ok(line === '' || covered.has(at + 1), `line ${at + 1}`));
   });
 
   test('standard scores put what has none last', () => {
