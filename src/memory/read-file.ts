@@ -67,7 +67,7 @@ export async function readFile(
   if (found === undefined || !('parts' in found)) return found;
   const { seen, parts, tokens, read, unwritten } = found;
   const gist = parts.length > 1 ? await gistOfParts(path, found, work) : undefined;
-  const after = read > 0 ? await files.read(path) : undefined;
+  const after = read > 0 ? await files.read(path, work.signal) : undefined;
   const unchanged = after === undefined || (after.ok && after.value.contentHash === seen.contentHash);
   await store.batch(write => {
     if (unwritten) write.putMemory(unwritten.key, unwritten.memory);
@@ -93,7 +93,7 @@ async function readParts(
   onTokens: (tokens: number) => void,
 ): Promise<PartsOfFile | ReadTokens | undefined> {
   const { store, model, settings } = work;
-  const source = await work.files.read(path);
+  const source = await work.files.read(path, work.signal);
   if (!source.ok) {
     throwIfCancelled(work.signal);
     await skipFile(path, source.reason, store);
