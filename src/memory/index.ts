@@ -1,5 +1,6 @@
 /** Door of `memory`. */
 export type {
+  ChangeReport,
   Coverage,
   FileStatus,
   ReadReport,
@@ -9,6 +10,7 @@ export type {
   WorkspaceMemory,
   WorkspaceStatus,
 } from './workspace-memory.js';
+export { walkedAfterChangeOf } from './walk/index.js';
 export { hasMemory, openWorkspaceMemory } from './open.js';
 export type { OpenOptions } from './open.js';
 export { DEFAULT_SETTINGS } from './settings.js';

@@ -5,7 +5,7 @@
 import { throwIfCancelled, type ProgressListener } from '../base/index.js';
 import type { Known, SeenFile, SourceFiles } from './source-files.js';
 import { isWhole, keysOf, partsOf, type LedgerRow, type Store, type StoreWriter } from './store/index.js';
-import { orderForReading } from './walk/index.js';
+import { orderForReading, walkedAfterChangeOf } from './walk/index.js';
 
 /** Name of the blob that holds the workspace state; a file that leaves takes the state with it, to be composed again. */
 export const STATE_BLOB = 'state';
@@ -18,15 +18,25 @@ export const NOT_FOR_THE_MODEL = 'not readable by the model';
 /** A file the engine failed on is left alone that long (milliseconds), unless it changes: each try may cost a restart. */
 const RETRY_AFTER = 3_600_000;
 
+/** So many rows are looked at beside those of a scan of some paths. */
+const MOST_LOOKED_AT_AGAIN = 100;
+
 /** True if the reason of a skipped file may have passed by itself, so that it is tried again. */
 function mayHavePassed({ reason, readAt = 0 }: LedgerRow): boolean {
   if (reason === NOT_FOR_THE_MODEL) return Date.now() - readAt > RETRY_AFTER;
   return reason === 'unreadable' || reason === 'changing';
 }
 
+/** True if a refresh reads the file. */
+export function isToBeRead({ state }: LedgerRow): boolean {
+  return state === 'waiting' || state === 'reading' || state === 'stale';
+}
+
 export interface ScanParts {
   readonly store: Store;
   readonly files: SourceFiles;
+  /** What changed, where it is known: looks there only; the rows come out as those of a whole scan (but see `WalkOptions.only`). */
+  readonly paths?: readonly string[];
   /** Paths to read before all others. */
   readonly first?: readonly string[];
   readonly signal?: AbortSignal;
@@ -38,10 +48,15 @@ export interface ScanResult {
   readonly waiting: readonly string[];
   /** Files that had a memory and are gone. */
   readonly gone: number;
+  /** Rows written or removed. */
+  readonly changes: number;
 }
 
-export async function scanLedger({ store, files, first, signal, onProgress }: ScanParts): Promise<ScanResult> {
+export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
+  const { store, files, first, signal, onProgress } = parts;
   const before = new Map(store.ledger.all().map(row => [row.path, row]));
+  const only = parts.paths && partOf(parts.paths, before);
+  const covered = new Set<string>();
   const changes: ((write: StoreWriter) => void)[] = [];
   const waiting: LedgerRow[] = [];
   let seen = 0;
@@ -57,25 +72,63 @@ export async function scanLedger({ store, files, first, signal, onProgress }: Sc
     if (partsOf(row).length > 0) return true;
     return row.state === 'skipped' && !mayHavePassed(row) ? row.reason : undefined;
   };
-  for await (const file of files.walk(known, signal)) {
+  for await (const file of files.walk(known, { only, onCovered: path => void covered.add(path), signal })) {
     throwIfCancelled(signal);
     onProgress?.({ task: 'Looking for changes', done: ++seen, unit: 'files', item: file.path });
     const old = before.get(file.path);
     before.delete(file.path);
     const row = await nextRow(file, old, store, files);
-    if (row.state === 'waiting' || row.state === 'reading' || row.state === 'stale') waiting.push(row);
+    if (isToBeRead(row)) waiting.push(row);
     if (old && !isWhole(row)) leave(old);
     if (!old || !sameRow(old, row)) changes.push(write => write.putRow(row));
   }
   throwIfCancelled(signal);
   for (const row of before.values()) {
+    if (only && !isCovered(row.path, covered)) continue;
     leave(row);
     changes.push(write => write.deleteRow(row.path));
   }
   for (let at = 0; at < changes.length; at += 5000) {
     await store.batch(write => changes.slice(at, at + 5000).forEach(change => change(write)));
   }
-  return { waiting: orderForReading(waiting, { first }).map(row => row.path), gone };
+  return { waiting: orderForReading(waiting, { first }).map(row => row.path), gone, changes: changes.length };
+}
+
+/** What to walk after changes of `paths`; undefined for everything. */
+function partOf(paths: readonly string[], rows: ReadonlyMap<string, LedgerRow>): string[] | undefined {
+  const walked = paths.map(walkedAfterChangeOf).filter(path => path !== undefined);
+  if (walked.includes('')) return undefined;
+  return [...walked.map(path => outermost(path, rows)), ...toLookAtAgain(rows)];
+}
+
+/** The path, or a folder on the way to it that was a file or was skipped as a whole: then nothing is known of the rest of it. */
+function outermost(path: string, rows: ReadonlyMap<string, LedgerRow>): string {
+  for (let end = path.indexOf('/'); end > 0; end = path.indexOf('/', end + 1)) {
+    const folder = path.slice(0, end);
+    if (rows.has(folder) || rows.has(`${folder}/`)) return folder;
+  }
+  return path;
+}
+
+/** What an event elsewhere may have changed: links that led nowhere, files that could not be opened. */
+function toLookAtAgain(rows: ReadonlyMap<string, LedgerRow>): string[] {
+  const again: string[] = [];
+  for (const row of rows.values()) {
+    if (again.length === MOST_LOOKED_AT_AGAIN) break;
+    if (row.state === 'skipped' && (row.reason === 'unreadable' || row.reason === 'outside workspace')) {
+      again.push(row.path);
+    }
+  }
+  return again;
+}
+
+/** True if the path, or a folder it is in, is among `covered`. */
+function isCovered(path: string, covered: ReadonlySet<string>): boolean {
+  if (covered.has(path)) return true;
+  for (let end = path.indexOf('/'); end > 0; end = path.indexOf('/', end + 1)) {
+    if (covered.has(path.slice(0, end))) return true;
+  }
+  return false;
 }
 
 async function nextRow(

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { throwIfCancelled, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import type { LazyEngine } from './lazy-engine.js';
-import { scanLedger } from './ledger-scan.js';
+import { isToBeRead, scanLedger, type ScanResult } from './ledger-scan.js';
 import type { LedgerView } from './ledger-view.js';
 import { memoryEndings } from './memory-keys.js';
 import { readFiles, type ReadCounts } from './read-files.js';
@@ -14,6 +14,7 @@ import type { RecallIndex } from './recall-index.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles } from './source-files.js';
 import { keysOf, type ReaderLease, type Store } from './store/index.js';
+import { orderForReading } from './walk/index.js';
 import type { ReadReport, RefreshOptions } from './workspace-memory.js';
 import type { StateKeeper } from './workspace-state.js';
 
@@ -89,7 +90,7 @@ export class Refresher {
   private async readAll(work: RefreshWork, counts: Counts): Promise<void> {
     const { store, files, settings, log, ledger, index, state } = this.parts;
     const engine = (): Promise<Engine> => this.parts.engine.get();
-    const { waiting, gone } = await scanLedger({ ...work, store, files });
+    const { waiting, gone } = work.walk === false ? this.known(work) : await scanLedger({ ...work, store, files });
     counts.gone += gone;
     work.onScanned();
     const model = this.parts.model ?? (await engine()).model.fingerprint;
@@ -108,13 +109,19 @@ export class Refresher {
         counts.failed += read.failed;
         counts.tokens += read.tokens;
       }
-      if (work.only) break;
+      if (work.only || work.state === false) break;
       const bad = await state.bringUpToDate(ledger.readRows(), engine, model, work);
       await ledger.setAside(bad);
       if (bad.length === 0) break;
       paths = bad.map(row => row.path);
     }
     if (counts.read + gone > 0) await store.collectGarbage({ keepBytes: settings.keepBytes });
+  }
+
+  /** As a scan that finds nothing new. */
+  private known({ first }: RefreshWork): Pick<ScanResult, 'waiting' | 'gone'> {
+    const rows = this.parts.store.ledger.all().filter(isToBeRead);
+    return { waiting: orderForReading(rows, { first }).map(row => row.path), gone: 0 };
   }
 
   private waitingPaths(): string[] {

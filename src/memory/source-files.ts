@@ -32,9 +32,17 @@ export interface SourceText {
 /** What an earlier walk found of a file: `true` if it was to be read, the reason if it was skipped. */
 export type Known = (path: string, size: number, mtimeMs: number) => true | string | undefined;
 
+export interface WalkPart {
+  /** These paths and what lies in them; everything if not given. */
+  readonly only?: readonly string[];
+  /** Told each path of which all was said, where `only` is given: what was known of it and of what lies in it is out of date. */
+  readonly onCovered?: (path: string) => void;
+  readonly signal?: AbortSignal;
+}
+
 export interface SourceFiles {
-  /** All files of the folder, the skipped too. A file that is `known` is not opened. */
-  walk(known: Known, signal?: AbortSignal): AsyncIterable<SeenFile>;
+  /** The files of the folder, the skipped too. A file that is `known` is not opened. */
+  walk(known: Known, part?: WalkPart): AsyncIterable<SeenFile>;
   /** Text and hash of one file, or the reason why it has none. Throws `cancelled`. */
   read(path: string, signal?: AbortSignal): Promise<Result<SourceText>>;
 }
@@ -44,13 +52,13 @@ export function filesOf(root: string, settings: MemorySettings): SourceFiles {
   const { maxFileBytes: maxBytes, exclude, named } = settings;
   const documents = new DocumentReader();
   return {
-    async *walk(known, signal) {
+    async *walk(known, part = {}) {
       const verdict = (path: string, size: number, mtimeMs: number): Verdict | undefined => {
         const before = known(path, size, mtimeMs);
         if (before === undefined) return undefined;
         return before === true ? { read: true } : { read: false, reason: before as SkipReason };
       };
-      const options = { exclude, named, documents: documentNames, maxBytes, known: verdict, signal };
+      const options = { exclude, named, documents: documentNames, maxBytes, known: verdict, ...part };
       for await (const file of walkWorkspace(root, options)) {
         const { path, size, mtimeMs } = file;
         yield file.verdict.read ? { path, size, mtimeMs } : { path, size, mtimeMs, skipped: file.verdict.reason };

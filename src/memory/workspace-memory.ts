@@ -54,11 +54,22 @@ export interface WorkOptions {
   readonly onProgress?: ProgressListener;
 }
 
+export interface ChangeReport {
+  /** Rows of the ledger that are not as they were. */
+  readonly changes: number;
+  /** Files that are new or not as they were read. */
+  readonly waiting: number;
+}
+
 export interface RefreshOptions extends WorkOptions {
   /** Paths to read before all others, e.g. open files. */
   readonly first?: readonly string[];
   /** Reads these files alone and leaves the others waiting; the workspace state is not composed then. */
   readonly only?: (path: string) => boolean;
+  /** False: takes the ledger's word for what is new or changed, instead of a walk. */
+  readonly walk?: boolean;
+  /** False: the workspace state is left for a later refresh, though files in it changed. */
+  readonly state?: boolean;
 }
 
 export interface WorkspaceMemory extends Disposable {
@@ -73,6 +84,11 @@ export interface WorkspaceMemory extends Disposable {
    * that one's walk.
    */
   scan(options?: WorkOptions): Promise<Coverage>;
+  /**
+   * Brings the ledger up to date with these paths of the folder (with `/`; the empty one is all of it) and what lies in them,
+   * after a refresh that runs. Undefined, and nothing done, where another process reads.
+   */
+  lookAt(paths: readonly string[], options?: WorkOptions): Promise<ChangeReport | undefined>;
   /** Scans, reads what is new or changed, drops what is gone, composes the workspace state. Safe to cancel: what was read stays. */
   refresh(options?: RefreshOptions): Promise<ReadReport>;
   coverage(): Coverage;

@@ -18,6 +18,7 @@ import type { SourceFiles } from './source-files.js';
 import { compactStore, gistKeyOf, isWhole, tokensOf, type LedgerRow, type Store } from './store/index.js';
 import { TextCache } from './text-cache.js';
 import type {
+  ChangeReport,
   Coverage,
   FileStatus,
   ReadReport,
@@ -90,6 +91,19 @@ export class Workspace implements WorkspaceMemory {
       try {
         await scanLedger({ ...work, store: this.store, files: this.parts.files });
         return this.coverage();
+      } finally {
+        await lease.dispose();
+      }
+    });
+  }
+
+  lookAt(paths: readonly string[], options: WorkOptions = {}): Promise<ChangeReport | undefined> {
+    return this.alone(options, async work => {
+      const lease = await this.store.tryBecomeReader();
+      if ('heldBy' in lease) return undefined;
+      try {
+        const { changes, waiting } = await scanLedger({ ...work, store: this.store, files: this.parts.files, paths });
+        return { changes, waiting: waiting.length };
       } finally {
         await lease.dispose();
       }

@@ -16,6 +16,8 @@ import { VERSION_CONTROL, rulesIn, startRules } from './ignore-files.js';
 import type { IgnoreRules } from './ignore-rules.js';
 import { inspectFile } from './inspect-file.js';
 import { MOST_FILE_BYTES, isInside } from './read-text.js';
+import { scopeIn, scopeOf } from './scope.js';
+import type { Scope } from './scope.js';
 import { isSecretFolder } from './secret-files.js';
 import { skip } from './skip.js';
 import type { SkipReason, Verdict, WalkedFile } from './skip.js';
@@ -31,6 +33,13 @@ export interface WalkOptions {
   readonly maxBytes?: number;
   /** The verdict on a file that did not change since an earlier walk: then it is not opened. Names, rules and links are judged anew. */
   readonly known?: (path: string, size: number, mtimeMs: number) => Verdict | undefined;
+  /**
+   * Only these paths, relative to the root with `/`, and what lies in them: the rows that the whole walk would give of them.
+   * One exception: a link whose target changed is judged anew only where its own path is among them.
+   */
+  readonly only?: Iterable<string>;
+  /** With `only`: told each path of which all was said: rows of earlier walks of it and of what lies in it are out of date. */
+  readonly onCovered?: (path: string) => void;
   /** How many files are looked at at a time. 16 if not given. */
   readonly openFiles?: number;
   readonly signal?: AbortSignal;
@@ -46,6 +55,7 @@ interface Folder {
   /** Relative to the root, with `/` at its end; empty for the root. */
   readonly path: string;
   readonly rules: IgnoreRules;
+  readonly scope: Scope;
 }
 
 /** A folder that is being walked. */
@@ -94,21 +104,22 @@ class Walk {
 
   async *rows(): AsyncGenerator<WalkedFile> {
     const stack: Frame[] = [];
-    const top = await this.open({ path: '', rules: this.rules });
+    const { only } = this.options;
+    const top = await this.open({ path: '', rules: this.rules, scope: only === undefined ? 'all' : scopeOf(only) });
     if ('row' in top)
       throw new LongviewError('permission', `Cannot list the folder ${this.root}. Check that it may be read.`);
     stack.push(top);
     for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
       throwIfCancelled(this.options.signal);
       if (frame.ready.length === 0) {
-        const { path, rules } = frame;
+        const { path, rules, scope } = frame;
         const batch = frame.names.slice(frame.next, frame.next + this.atATime);
         frame.next += batch.length;
         if (batch.length === 0) {
           stack.pop();
           continue;
         }
-        frame.ready = await Promise.all(batch.map(name => this.look({ path, rules }, name)));
+        frame.ready = await Promise.all(batch.map(name => this.look({ path, rules, scope }, name)));
       }
       const found = frame.ready.shift();
       if (found === undefined) continue;
@@ -117,8 +128,10 @@ class Walk {
         continue;
       }
       const opened = await this.open(found.enter);
-      if ('row' in opened) yield opened.row;
-      else stack.push(opened);
+      if ('row' in opened) {
+        this.covered(found.enter.path);
+        yield opened.row;
+      } else stack.push(opened);
     }
   }
 
@@ -135,13 +148,29 @@ class Walk {
       if (error instanceof LongviewError) throw error;
       return { row: this.row(folder.path, undefined, unreadable(error)) };
     }
+    const there = new Set(names);
+    const files = await rulesIn(absolutePath, this.prefix + folder.path, folder.path, there);
+    const { path, scope } = folder;
+    if (scope !== 'all') for (const name of scope.keys()) if (!there.has(name)) this.covered(path + name);
+    const wanted = scope === 'all' ? names : names.filter(name => scope.has(name));
     // By code unit, the same on every machine.
-    names.sort();
-    const files = await rulesIn(absolutePath, this.prefix + folder.path, folder.path, new Set(names));
-    return { path: folder.path, rules: folder.rules.with(files), names, next: 0, ready: [] };
+    wanted.sort();
+    return { path, rules: folder.rules.with(files), scope, names: wanted, next: 0, ready: [] };
+  }
+
+  /** A folder of which all is said is told once, not its entries. */
+  private covered(path: string): void {
+    this.options.onCovered?.(path.replace(/\/$/, ''));
   }
 
   private async look(folder: Folder, name: string): Promise<Found> {
+    const found = await this.lookAt(folder, name);
+    const isOnTheWay = found !== undefined && 'enter' in found && found.enter.scope !== 'all';
+    if (folder.scope !== 'all' && !isOnTheWay) this.covered(folder.path + name);
+    return found;
+  }
+
+  private async lookAt(folder: Folder, name: string): Promise<Found> {
     const path = folder.path + name;
     const absolutePath = join(this.root, path);
     try {
@@ -174,7 +203,8 @@ class Walk {
     }
     const isWanted = this.options.named?.some(wanted => wanted.startsWith(path) || `${wanted}/` === path) ?? false;
     if (isSecretFolder(name) && !isWanted) return { row: this.row(path, stats, skip('secret', 'by its name')) };
-    return { enter: { path, rules: folder.rules.entering(this.prefix + path, verdict) } };
+    const scope = scopeIn(folder.scope, name) ?? 'all';
+    return { enter: { path, rules: folder.rules.entering(this.prefix + path, verdict), scope } };
   }
 
   private async lookAtLink(path: string, stats: Stats): Promise<Found> {
