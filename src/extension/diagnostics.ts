@@ -54,12 +54,17 @@ async function report({ client, context, models, reading }: Services): Promise<s
     })),
     '',
     '## Models',
-    ...(await tried(async () =>
-      (await models.list()).models.map(
-        ({ name, installed, diskBytes, problem }) =>
-          `- ${name}: ${problem ?? (installed ? `installed, ${Math.round(diskBytes / 1e6)} MB` : 'not installed')}`,
-      ),
-    )),
+    ...(await tried(async () => {
+      const { models: known, engine } = await models.list();
+      const runs = engine ? `${engine.model} on ${engine.provider} (${engine.reason})` : 'nothing yet';
+      return [
+        `- running: ${runs}`,
+        ...known.map(
+          ({ name, installed, diskBytes, problem }) =>
+            `- ${name}: ${problem ?? (installed ? `installed, ${Math.round(diskBytes / 1e6)} MB` : 'not installed')}`,
+        ),
+      ];
+    })),
   ];
   for (const folder of foldersOnDisk()) {
     lines.push('', `## Folder ${folder.name}`);

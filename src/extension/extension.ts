@@ -17,6 +17,7 @@ import { activateLanguageStatus } from './language-status.js';
 import { activateMcpProvider } from './mcp-provider.js';
 import { activateMemoryView } from './memory-view.js';
 import { Models, activateModels } from './models.js';
+import { notices } from './notices.js';
 import { Reading } from './reading.js';
 import { DefinitionRequests } from './definition-requests.js';
 import { activateHover } from './hover.js';
@@ -31,7 +32,7 @@ import { activateSummarize } from './summarize.js';
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('Longview', { log: true });
   const serverFile = vscode.Uri.joinPath(context.extensionUri, 'dist', 'server.js').fsPath;
-  const client = new ServerClient(serverFile, serverOptions, log);
+  const client = new ServerClient(serverFile, serverOptions, log, notices(log));
   const documents = new AnswerDocuments();
   const reading = new Reading(client, context.workspaceState, log);
   const services: Services = { context, client, documents, log, reading, models: new Models(client) };

@@ -15,6 +15,7 @@ import {
   event,
   type LogEvent,
   type Method,
+  type NoticeEvent,
   type ParamsOf,
   type ProgressEvent,
   type RecalledEvent,
@@ -63,6 +64,8 @@ export class ServerClient implements Disposable {
     private readonly serverFile: string,
     private readonly options: () => ServerOptions,
     private readonly log: LogOutputChannel,
+    /** Told what the user is to see. */
+    private readonly onNotice: (message: string) => void = () => undefined,
   ) {}
 
   /** Whether a server was started and has not ended. */
@@ -180,6 +183,7 @@ export class ServerClient implements Disposable {
     connection.onNotification(event.sentence, (it: SentenceEvent) =>
       this.listeners.get(it.id)?.onSentence?.(it.sentence),
     );
+    connection.onNotification(event.notice, (it: NoticeEvent) => this.onNotice(it.message));
     connection.onNotification(event.log, (it: LogEvent) => this.show(it));
     // A write to a process that has just ended; its end is dealt with where it is noticed.
     connection.onError(() => undefined);

@@ -21,6 +21,7 @@ export type {
   LogEvent,
   ModelReply,
   ModelsReply,
+  NoticeEvent,
   PingReply,
   Place,
   ProgressEvent,

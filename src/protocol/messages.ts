@@ -41,6 +41,7 @@ export const event = {
   text: 'longview/text',
   sentence: 'longview/sentence',
   log: 'longview/log',
+  notice: 'longview/notice',
 } as const;
 
 export interface Failure {
@@ -284,7 +285,14 @@ export interface InstallModelParams {
   readonly from?: string;
 }
 
+/** Something that works otherwise than it was asked to: the user is to see it. */
+export interface NoticeEvent {
+  readonly message: string;
+}
+
 export interface ModelsReply {
+  /** What runs now. */
+  readonly engine?: { readonly model: string; readonly provider: string; readonly reason: string };
   readonly models: readonly (ModelReply & { readonly isDefault: boolean; readonly problem?: string })[];
 }
 

@@ -8,6 +8,7 @@ import {
   event,
   method,
   type LogEvent,
+  type NoticeEvent,
   type RecalledEvent,
   type SentenceEvent,
   type TextEvent,
@@ -69,4 +70,8 @@ function textSender(connection: Connection, id: string): (text: string) => void 
 /** Log lines go to the client, which shows them in its output channel. */
 export function connectionLog(connection: Connection): Log {
   return (level, message) => void connection.sendNotification(event.log, { level, message } satisfies LogEvent);
+}
+
+export function connectionNotice(connection: Connection): (message: string) => void {
+  return message => void connection.sendNotification(event.notice, { message } satisfies NoticeEvent);
 }

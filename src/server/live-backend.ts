@@ -9,8 +9,9 @@ import { modelBackend } from './live-models.js';
 import { recallAtBackend } from './live-recall-at.js';
 import { summarizeBackend } from './live-summaries.js';
 
-export function openLiveBackend(options: ServerOptions, log: Log): Backend {
-  const house = new LiveHouse(options, log);
+/** `notice` is told what the user is to see; where nothing is given, the log is. */
+export function openLiveBackend(options: ServerOptions, log: Log, notice?: (message: string) => void): Backend {
+  const house = new LiveHouse(options, log, notice ?? (message => log('warning', message)));
   return {
     ...memoryBackend(house),
     ...askBackend(house),

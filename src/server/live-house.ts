@@ -13,10 +13,12 @@ export class LiveHouse implements Disposable {
   readonly data: string;
   private readonly memories = new Map<string, Promise<WorkspaceMemory>>();
   private starting: Promise<Engine> | undefined;
+  private running: Engine | undefined;
 
   constructor(
     readonly options: ServerOptions,
     readonly log: Log,
+    private readonly notice: (message: string) => void,
   ) {
     this.data = options.data ?? dataFolder();
   }
@@ -31,6 +33,11 @@ export class LiveHouse implements Disposable {
       throw error;
     }
   };
+
+  /** The engine if it was started. */
+  get started(): Engine | undefined {
+    return this.running;
+  }
 
   async memory(folder: string): Promise<WorkspaceMemory> {
     const root = await realpath(folder).catch(() => {
@@ -58,6 +65,12 @@ export class LiveHouse implements Disposable {
     const model = await findModel(this.data, this.options.model);
     const { startEngine } = await import('../engine/index.js');
     const { threads, provider } = this.options;
-    return startEngine({ modelFolder: model.folder, threads, provider, log: this.log });
+    const engine = await startEngine({ modelFolder: model.folder, threads, provider, log: this.log });
+    const { name, reason } = engine.model.provider;
+    this.log('info', `Execution provider: ${name} (${reason}).`);
+    const differs = provider !== undefined && provider !== 'auto' && provider !== name;
+    if (differs) this.notice(`The model runs on ${name}: ${reason}`);
+    this.running = engine;
+    return engine;
   }
 }

@@ -4,7 +4,8 @@ import type { ModelReply } from '../protocol/index.js';
 import type { ModelBackend } from './backend.js';
 import type { LiveHouse } from './live-house.js';
 
-export function modelBackend({ data, options, log }: LiveHouse): ModelBackend {
+export function modelBackend(house: LiveHouse): ModelBackend {
+  const { data, options, log } = house;
   const offer = (name?: string): Promise<ModelReply> => modelOffer(data, name ?? options.model);
   return {
     model: () => offer(),
@@ -21,7 +22,13 @@ export function modelBackend({ data, options, log }: LiveHouse): ModelBackend {
           return { name, installed: false, diskBytes: there.bytes, ...nothing, isDefault, problem: there.problem };
         }),
       );
-      return { models };
+      const running = house.started?.model;
+      const engine = running && {
+        model: running.name,
+        provider: running.provider.name,
+        reason: running.provider.reason,
+      };
+      return { models, ...(engine && { engine }) };
     },
     installModel: async ({ name, from }, { signal, onProgress }) => {
       const { runGraphsApart } = await import('../engine/index.js');

@@ -3,9 +3,10 @@ import { TextDocumentSyncKind, type Connection, type InitializeResult } from 'vs
 import type { Log } from '../base/index.js';
 import type { ServerOptions } from '../protocol/index.js';
 import type { Backend } from './backend.js';
-import { connectionLog, registerHandlers } from './handlers.js';
+import { connectionLog, connectionNotice, registerHandlers } from './handlers.js';
 
-export type OpenBackend = (options: ServerOptions, log: Log) => Backend;
+/** `notice` is for what the user is to see. */
+export type OpenBackend = (options: ServerOptions, log: Log, notice: (message: string) => void) => Backend;
 
 /** Serves until the client says `exit` or goes away. `name` and `version` go into the handshake. */
 export function serve(
@@ -25,6 +26,6 @@ export function serve(
     await backend?.dispose();
     backend = undefined;
   });
-  registerHandlers(connection, () => (backend ??= openBackend(options, log)));
+  registerHandlers(connection, () => (backend ??= openBackend(options, log, connectionNotice(connection))));
   connection.listen();
 }

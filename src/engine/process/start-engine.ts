@@ -7,7 +7,7 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { LongviewError, silentLog, throwIfCancelled } from '../../base/index.js';
+import { LongviewError, codeOf, messageOf, silentLog, throwIfCancelled } from '../../base/index.js';
 import type { Log } from '../../base/index.js';
 import type {
   CallOptions,
@@ -61,6 +61,8 @@ class EngineProcess implements Engine {
   private nextId = 1;
   private nextComposition = 1;
   private disposed = false;
+  /** Why the provider that was asked for is not used any more. */
+  private providerFailure: string | undefined;
 
   constructor(private readonly options: StartOptions) {}
 
@@ -195,18 +197,42 @@ class EngineProcess implements Engine {
   private async start(): Promise<void> {
     const now = Date.now();
     while (this.starts.length > 0 && now - this.starts[0]! > RESTART_WINDOW_MS) this.starts.shift();
-    if (this.disposed) throw new LongviewError('engine-crashed', 'The engine was closed.');
     if (this.starts.length > RESTARTS) {
       throw new LongviewError('engine-crashed', 'The engine stopped again and again; see the log, then try again.');
     }
     this.starts.push(now);
+    const { provider } = this.options;
+    if (!isAccelerator(provider) || this.providerFailure !== undefined) {
+      return this.launch(this.providerFailure === undefined ? provider : 'cpu');
+    }
+    try {
+      await this.launch(provider);
+    } catch (error) {
+      if (codeOf(error) === 'usage') throw error;
+      this.giveUp(messageOf(error));
+      await this.launch('cpu').catch((failure: unknown) => {
+        // Then it was not to blame.
+        this.providerFailure = undefined;
+        throw failure;
+      });
+    }
+  }
+
+  /** From now on the CPU takes the provider's place. */
+  private giveUp(reason: string): void {
+    this.providerFailure = `${this.options.provider} can't be used here: ${reason}`;
+    this.options.log?.('warning', `engine: ${this.providerFailure}; the CPU takes its place`);
+  }
+
+  private async launch(provider: string | undefined): Promise<void> {
+    if (this.disposed) throw new LongviewError('engine-crashed', 'The engine was closed.');
     const args: EngineArguments = {
       modelFolder: this.options.modelFolder,
       threads: Math.min(
         this.options.threads ?? Math.min(MAX_THREADS, availableParallelism()),
         4 * availableParallelism(),
       ),
-      provider: this.options.provider,
+      provider,
     };
     const script = this.options.script ?? fileURLToPath(new URL('./engine-main.js', import.meta.url));
     const child = fork(script, [JSON.stringify(args)], {
@@ -219,10 +245,13 @@ class EngineProcess implements Engine {
     child.stderr?.setEncoding('utf8').on('data', (text: string) => log('warning', `engine: ${text.trimEnd()}`));
     await new Promise<void>((resolve, reject) => {
       let unusable = false;
+      let isReady = false;
       child.on('message', (message: FromEngine) => {
         if (message.kind === 'ready') {
-          this.description = message.model;
+          const { name, reason } = message.model.provider;
+          this.description = { ...message.model, provider: { name, reason: this.providerFailure ?? reason } };
           this.generation++;
+          isReady = true;
           resolve();
         } else if (message.kind === 'unusable') {
           unusable = true;
@@ -240,8 +269,11 @@ class EngineProcess implements Engine {
         reject(error);
         // One that could not load its model may end after the next was started.
         if (this.child !== child) return;
-        this.starting = undefined;
         this.child = undefined;
+        // Who waits for it hears of it, and may start the next one already.
+        if (!isReady) return;
+        if (!this.disposed && isAccelerator(provider) && this.model.provider.name === provider) this.giveUp(how);
+        this.starting = undefined;
         for (const pending of this.pending.values()) pending.reject(error);
         this.pending.clear();
       });
@@ -268,6 +300,17 @@ class EngineProcess implements Engine {
   }
 }
 
+function isAccelerator(provider: string | undefined): boolean {
+  return provider !== undefined && provider !== 'auto' && provider !== 'cpu';
+}
+
+/** What the system does to a process that takes too much memory, and what a process does that gets none. */
+const OUT_OF_MEMORY = /SIGKILL|SIGABRT|code 134/;
+
 function crashed(how: string): LongviewError {
-  return new LongviewError('engine-crashed', `The engine process ended ${how}; it is started again.`);
+  const message = OUT_OF_MEMORY.test(how)
+    ? `The engine process ended ${how}, most likely for want of memory; it is started again. ` +
+      `If it ends once more, close other programs or choose a smaller model.`
+    : `The engine process ended ${how}; it is started again.`;
+  return new LongviewError('engine-crashed', message);
 }
