@@ -2,11 +2,11 @@
  * Slots or tokens that come in batches → a state of a wanted size, grown evenly by KVM's rule (memory.md, gists and the
  * workspace state). The first batch's slots are spread evenly over it; later ones are chosen by novelty.
  */
-import type { Append, Folder, KeySlots, Slots } from './state.js';
+import type { Append, Folded, Folder, KeySlots, Slots } from './state.js';
 import { emptyKeySlots, emptySlots, joinSlots, sliceSlots } from './state.js';
 
 /** Incoming slots of one fold at most: a chunk of the paper. */
-const BATCH = 256;
+export const BATCH = 256;
 
 /** Rows of n spread evenly over 0..rows-1, first and last included. */
 export function spreadRows(n: number, rows: number): number[] {
@@ -25,6 +25,8 @@ export class Compressor {
     private readonly folder: Folder,
     private readonly target: number,
     private readonly total: number,
+    /** Sees each fold: what came in, and where it went. */
+    private readonly onFolded?: (batch: Slots, folded: Folded<Slots>, slotsBefore: number) => void,
   ) {}
 
   async add(incoming: Slots): Promise<void> {
@@ -52,7 +54,9 @@ export class Compressor {
     // More may come than was told: never over the target.
     const wanted = Math.round((this.target * this.done) / Math.max(this.total, this.done));
     const append = appendFor(before.slots, batch.slots, wanted);
-    this.state = (await this.folder.fold(before, batch, append, 0)).state;
+    const folded = await this.folder.fold(before, batch, append, 0);
+    this.state = folded.state;
+    this.onFolded?.(batch, folded, before.slots);
   }
 }
 

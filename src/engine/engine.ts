@@ -4,7 +4,7 @@
  * Knows tokens, slots and text; never files, workspaces or the store.
  */
 import type { Disposable } from '../base/index.js';
-import type { PackedSlots, Reading, RecallSlots } from './slots.js';
+import type { ComposedState, PackedSlots, PlacedGist, Reading, RecallSlots, StateSlots } from './slots.js';
 
 /** Which execution provider runs the graphs, and why that one. */
 export interface ProviderChoice {
@@ -92,6 +92,15 @@ export interface ComposeOptions extends CallOptions {
   readonly incoming: number;
 }
 
+/** What changes in a composed state. */
+export interface StateChange {
+  /** Gists that are in the state, and where. */
+  readonly remove: readonly PlacedGist[];
+  readonly add: readonly PackedSlots[];
+  /** Slots that the state may grow to; it never shrinks. */
+  readonly budget: number;
+}
+
 /** Attention mass of a question on every slot of the recall index. N = slots of all `ids`, in their order. */
 export interface RecallScores {
   /** Question tokens that were averaged over. */
@@ -143,9 +152,14 @@ export interface Engine extends Disposable {
   /** Reads a text from a fresh state. Cancelled between chunks. */
   read(request: ReadRequest, options?: CallOptions): Promise<Reading>;
   /** Merges gists, in the order given, into one state by KVM's rule. */
-  compose(gists: Iterable<PackedSlots> | AsyncIterable<PackedSlots>, options: ComposeOptions): Promise<PackedSlots>;
+  compose(gists: Iterable<PackedSlots> | AsyncIterable<PackedSlots>, options: ComposeOptions): Promise<ComposedState>;
+  /**
+   * The state after a change, by subtraction and addition; the one given is not changed. Gives the places of what was added;
+   * those of all others stay. Throws `stale` where what shall leave is not in the state.
+   */
+  patch(state: StateSlots, change: StateChange, options?: CallOptions): Promise<ComposedState>;
   /** Keeps a state for `generate`; `tokensPerSlot` is how far it is compressed (it sets the state's bias). */
-  putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void>;
+  putState(id: string, slots: PackedSlots<Int8Array | Int16Array>, tokensPerSlot: number): Promise<void>;
   dropState(id: string): Promise<void>;
   putRecall(id: string, slots: RecallSlots): Promise<void>;
   dropRecall(id: string): Promise<void>;

@@ -7,7 +7,10 @@ import type { GivenState } from './session.js';
 import type { Slots } from './state.js';
 import { joinSlots } from './state.js';
 
-export interface ComposedState {
+/** Of a slot that nothing is in. */
+const UNSEEN = -1e30;
+
+export interface WeighedState {
   readonly slots: Slots;
   readonly tokensPerSlot: number;
 }
@@ -22,7 +25,7 @@ export function biasOf(points: Manifest['kvm']['stateBias'], tokensPerSlot: numb
   return low.bias + part * (high.bias - low.bias);
 }
 
-export function giveStates(manifest: Manifest, sinks: Slots, states: readonly ComposedState[]): GivenState {
+export function giveStates(manifest: Manifest, sinks: Slots, states: readonly WeighedState[]): GivenState {
   const { kvmLayers, heads, keyHeads } = manifest.architecture;
   const { stateBias, stateBiasOfHead, stateTemperatureOfKeyHead } = manifest.kvm;
   const slots = joinSlots([sinks, ...states.map(state => state.slots)]);
@@ -35,6 +38,10 @@ export function giveStates(manifest: Manifest, sinks: Slots, states: readonly Co
     for (let head = 0; head < kvmLayers * heads; head++) {
       const own = stateBiasOfHead?.[Math.floor(head / heads)]?.[head % heads] ?? 0;
       bias.fill(common + own, head * slots.slots + from, head * slots.slots + to);
+      const group = Math.floor((head * keyHeads) / heads);
+      for (let slot = from; slot < to; slot++) {
+        if (slots.count[group * slots.slots + slot] === 0) bias[head * slots.slots + slot] = UNSEEN;
+      }
     }
     for (let group = 0; group < slots.groups; group++) {
       const own = stateTemperatureOfKeyHead?.[Math.floor(group / keyHeads)]?.[group % keyHeads] ?? 1;

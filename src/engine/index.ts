@@ -13,8 +13,9 @@ export type {
   RecallParameters,
   RecallScores,
   Schedule,
+  StateChange,
 } from './engine.js';
-export type { PackedSlots, Reading, RecallSlots } from './slots.js';
+export type { ComposedState, PackedSlots, PlacedGist, Places, Reading, RecallSlots, StateSlots } from './slots.js';
 export { openEngine } from './local-engine.js';
 export { startEngine } from './process/start-engine.js';
 export type { StartOptions } from './process/start-engine.js';

@@ -3,7 +3,7 @@
  * product runs it in a process of its own (process/).
  */
 import { LongviewError, throwIfCancelled } from '../base/index.js';
-import { Compressor } from './compress.js';
+import { Composer } from './compose.js';
 import type {
   CallOptions,
   ComposeOptions,
@@ -14,22 +14,23 @@ import type {
   ModelDescription,
   ReadRequest,
   RecallScores,
+  StateChange,
 } from './engine.js';
 import { giveStates } from './given-state.js';
-import type { ComposedState } from './given-state.js';
+import type { WeighedState } from './given-state.js';
 import { groupsOf } from './graph-contract.js';
 import { measureLoss } from './loss.js';
 import { Model } from './model.js';
 import type { LoadOptions } from './model.js';
-import { packSlots, unpackSlots } from './packing.js';
+import { unpackSlots } from './packing.js';
+import { patchState } from './patch.js';
 import { queriesAt } from './queries-at.js';
 import { readSinks, readText } from './reader.js';
 import { RecallHeads } from './recall-heads.js';
 import { RecallIndex } from './recall-index.js';
 import type { GivenState } from './session.js';
-import type { PackedSlots, Reading, RecallSlots } from './slots.js';
+import type { ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from './slots.js';
 import type { Slots } from './state.js';
-import { emptySlots } from './state.js';
 import { loadTokenizer } from './token-counter.js';
 import type { TextTokenizer } from './tokenizer.js';
 import { write } from './writer.js';
@@ -45,7 +46,7 @@ export async function openEngine(modelFolder: string, options: LoadOptions): Pro
 class LocalEngine implements Engine {
   readonly generation = 1;
   readonly model: ModelDescription;
-  private readonly states = new Map<string, ComposedState>();
+  private readonly states = new Map<string, WeighedState>();
   private readonly recall: RecallIndex;
   private sinks: Slots | undefined;
   private lastGiven: { key: string; given: GivenState } | undefined;
@@ -70,23 +71,29 @@ class LocalEngine implements Engine {
   async compose(
     gists: Iterable<PackedSlots> | AsyncIterable<PackedSlots>,
     options: ComposeOptions,
-  ): Promise<PackedSlots> {
-    const target = Math.min(options.budget, options.incoming);
-    const compressor = new Compressor(this.loaded.folder, target, options.incoming);
+  ): Promise<ComposedState> {
+    const { architecture } = this.loaded.manifest;
+    const shape = { groups: groupsOf(architecture), headSize: architecture.headSize };
+    const composer = new Composer(this.loaded.folder, shape, options.budget, options.incoming);
     let done = 0;
     for await (const gist of gists) {
       await options.giveWay?.();
       throwIfCancelled(options.signal);
       this.checkShape(gist, 'A gist');
-      if (gist.slots > 0) await compressor.add(unpackSlots(gist));
+      await composer.add(gist);
       done += gist.slots;
       options.onProgress?.(done);
     }
-    const { architecture } = this.loaded.manifest;
-    return packSlots((await compressor.finish()) ?? emptySlots(groupsOf(architecture), architecture.headSize));
+    return composer.finish();
   }
 
-  putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void> {
+  async patch(state: StateSlots, change: StateChange, options?: CallOptions): Promise<ComposedState> {
+    this.checkShape(state, 'The state');
+    for (const gist of [...change.remove.map(({ gist }) => gist), ...change.add]) this.checkShape(gist, 'A gist');
+    return patchState(this.loaded.folder, state, change, options);
+  }
+
+  putState(id: string, slots: PackedSlots<Int8Array | Int16Array>, tokensPerSlot: number): Promise<void> {
     return new Promise(resolve => {
       this.checkShape(slots, `State "${id}"`);
       this.states.set(id, { slots: unpackSlots(slots), tokensPerSlot });
@@ -134,7 +141,7 @@ class LocalEngine implements Engine {
     return this.loaded.dispose();
   }
 
-  private checkShape(slots: PackedSlots, what: string): void {
+  private checkShape(slots: { readonly groups: number; readonly headSize: number }, what: string): void {
     const { architecture } = this.loaded.manifest;
     if (slots.groups !== groupsOf(architecture) || slots.headSize !== architecture.headSize) {
       throw new LongviewError('bad-format', `${what} was made by another model; compose it again.`);

@@ -1,26 +1,38 @@
-/** float32 sums ⇄ int8 means with a scale per slot: what leaves the engine and lies on disk (slots.ts). Pure. */
+/**
+ * float32 sums ⇄ int8 means with a scale per slot: what leaves the engine and lies on disk (slots.ts); a composed state's are
+ * int16, since it is packed again after each patch. Pure.
+ */
 import type { PackedSlots, RecallSlots } from './slots.js';
 import type { KeySlots, Slots } from './state.js';
 
+type Rows = Int8Array | Int16Array;
+
 export function packSlots(state: Slots): PackedSlots {
+  return packInto(state, new Int8Array(state.keySum.length), new Int8Array(state.valueSum.length));
+}
+
+/** The same in int16. */
+export function packFinely(state: Slots): PackedSlots<Int16Array> {
+  return packInto(state, new Int16Array(state.keySum.length), new Int16Array(state.valueSum.length));
+}
+
+function packInto<R extends Rows>(state: Slots, keys: R, values: R): PackedSlots<R> {
   const { groups, slots, headSize } = state;
-  const keys = packMeans(state.keySum, state.count, headSize);
-  const values = packMeans(state.valueSum, state.count, headSize);
   return {
     groups,
     slots,
     headSize,
-    keys: keys.rows,
-    keyScales: keys.scales,
-    values: values.rows,
-    valueScales: values.scales,
+    keys,
+    keyScales: packMeans(state.keySum, state.count, headSize, keys),
+    values,
+    valueScales: packMeans(state.valueSum, state.count, headSize, values),
     counts: state.count,
     keyRadii: state.keyRadius,
     valueRadii: state.valueRadius,
   };
 }
 
-export function unpackSlots(packed: PackedSlots): Slots {
+export function unpackSlots(packed: PackedSlots<Rows>): Slots {
   const { groups, slots, headSize } = packed;
   return {
     groups,
@@ -35,26 +47,33 @@ export function unpackSlots(packed: PackedSlots): Slots {
 }
 
 export function packRecall(state: KeySlots): RecallSlots {
-  const { rows, scales } = packMeans(state.keySum, state.count, state.headSize);
-  return { heads: state.groups, slots: state.slots, headSize: state.headSize, keys: rows, scales, counts: state.count };
+  const keys = new Int8Array(state.keySum.length);
+  const scales = packMeans(state.keySum, state.count, state.headSize, keys);
+  return { heads: state.groups, slots: state.slots, headSize: state.headSize, keys, scales, counts: state.count };
 }
 
-/** sums [R,d], counts [R] → int8 rows [R,d] and scales [R]: mean = row x scale. */
-function packMeans(sums: Float32Array, counts: Float32Array, size: number): { rows: Int8Array; scales: Float32Array } {
-  const rows = new Int8Array(sums.length);
+/** sums [R,d], counts [R] → `rows` [R,d] and their scales [R]: mean = row x scale. */
+function packMeans(sums: Float32Array, counts: Float32Array, size: number, rows: Rows): Float32Array {
   const scales = new Float32Array(counts.length);
-  for (let row = 0; row < counts.length; row++) {
-    const start = row * size;
-    let largest = 0;
-    for (let i = start; i < start + size; i++) largest = Math.max(largest, Math.abs(sums[i]!));
-    scales[row] = largest / 127 / counts[row]!;
-    if (largest === 0) continue;
-    for (let i = start; i < start + size; i++) rows[i] = Math.round((sums[i]! / largest) * 127);
-  }
-  return { rows, scales };
+  for (let row = 0; row < counts.length; row++) scales[row] = packMean(sums, counts[row]!, row, size, rows);
+  return scales;
 }
 
-function unpackSums(rows: Int8Array, scales: Float32Array, counts: Float32Array, size: number): Float32Array {
+/** Writes one of `rows` and gives its scale; of a free slot both are 0. */
+export function packMean(sums: Float32Array, count: number, row: number, size: number, rows: Rows): number {
+  const most = rows instanceof Int8Array ? 127 : 32767;
+  const [start, end] = [row * size, (row + 1) * size];
+  let largest = 0;
+  for (let i = start; i < end; i++) largest = Math.max(largest, Math.abs(sums[i]!));
+  if (largest === 0) {
+    rows.fill(0, start, end);
+    return 0;
+  }
+  for (let i = start; i < end; i++) rows[i] = Math.round((sums[i]! / largest) * most);
+  return largest / most / count;
+}
+
+function unpackSums(rows: Rows, scales: Float32Array, counts: Float32Array, size: number): Float32Array {
   const sums = new Float32Array(rows.length);
   for (let row = 0; row < counts.length; row++) {
     const factor = scales[row]! * counts[row]!;

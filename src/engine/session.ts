@@ -232,7 +232,7 @@ export class KvmSession {
 
   /**
    * log(count) of each slot (0 where the model was trained with KVM, which learned to do without), plus the given slots'
-   * own bias: [1,H,1,S] per layer.
+   * own bias: [1,H,1,S] per layer. Of a free slot (`giveStates`) the own bias says all.
    */
   private biasTensors(): Tensor[] {
     const { kvm, architecture } = this.model.manifest;
@@ -244,7 +244,7 @@ export class KvmSession {
       for (let head = 0; head < heads; head++) {
         const group = layer * keyHeads + Math.floor(head / queriesPerKey);
         for (let slot = 0; !kvm.trained && slot < slots; slot++)
-          bias[head * slots + slot] = Math.log(count[group * slots + slot]!);
+          bias[head * slots + slot] = Math.log(count[group * slots + slot]! || 1);
         for (let slot = 0; this.options.given && slot < this.givenSlots; slot++) {
           bias[head * slots + slot]! += this.options.given.bias[(layer * heads + head) * this.givenSlots + slot]!;
         }

@@ -6,16 +6,16 @@
  */
 
 /** Slots of a KVM state of all layers. A slot's mean key is `keys * keyScale`; its sum is the mean times `count`. */
-export interface PackedSlots {
+export interface PackedSlots<Rows extends Int8Array | Int16Array = Int8Array> {
   readonly groups: number;
   readonly slots: number;
   readonly headSize: number;
-  /** int8 [G,S,d], mean keys without position in units of `keyScales`. */
-  readonly keys: Int8Array;
+  /** int8 (of a composed state int16) [G,S,d], mean keys without position in units of `keyScales`. */
+  readonly keys: Rows;
   /** float32 [G,S]. */
   readonly keyScales: Float32Array;
-  /** int8 [G,S,d], mean values in units of `valueScales`. */
-  readonly values: Int8Array;
+  /** The same of the values, in units of `valueScales`. */
+  readonly values: Rows;
   /** float32 [G,S]. */
   readonly valueScales: Float32Array;
   /** float32 [G,S], tokens in each slot. */
@@ -24,6 +24,32 @@ export interface PackedSlots {
   readonly keyRadii: Float32Array;
   /** float32 [G,S], length of the creating value (rho). */
   readonly valueRadii: Float32Array;
+}
+
+/**
+ * A composed state, which gists can be taken out of and put into again. A slot that nothing is in is free: its count is 0,
+ * and so is every other number of it.
+ */
+export interface StateSlots extends PackedSlots<Int16Array> {
+  /** float32 [G,S]: sum of count x radius over the gists' slots in each slot. */
+  readonly keyRadiusSums: Float32Array;
+  readonly valueRadiusSums: Float32Array;
+  /** uint8 [G,S]: 1 while the gist's slot that made the slot is in it; its radii are the slot's. Else they are the mean. */
+  readonly created: Uint8Array;
+}
+
+/** Where a gist's slots are: uint32 [G,s], state slot x 2, plus 1 where the gist's slot made that one. */
+export type Places = Uint32Array;
+
+export interface PlacedGist {
+  readonly gist: PackedSlots;
+  readonly places: Places;
+}
+
+export interface ComposedState {
+  readonly state: StateSlots;
+  /** Of each gist that was put in, in that order. */
+  readonly places: readonly Places[];
 }
 
 /** Keys of the recall heads of one text, merged to slots. */

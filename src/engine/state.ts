@@ -79,6 +79,22 @@ export function sliceSlots(state: Slots, from: number, to: number): Slots {
   };
 }
 
+/** These groups alone; the same object where they are all. */
+export function pickGroups(state: Slots, groups: readonly number[]): Slots {
+  if (groups.length === state.groups) return state;
+  const pick = (values: Float32Array): Float32Array => {
+    const size = values.length / state.groups;
+    const picked = new Float32Array(groups.length * size);
+    groups.forEach((group, at) => picked.set(values.subarray(group * size, (group + 1) * size), at * size));
+    return picked;
+  };
+  return {
+    ...{ groups: groups.length, slots: state.slots, headSize: state.headSize },
+    ...{ keySum: pick(state.keySum), valueSum: pick(state.valueSum), count: pick(state.count) },
+    ...{ keyRadius: pick(state.keyRadius), valueRadius: pick(state.valueRadius) },
+  };
+}
+
 /** Keys and values of some window rows, float32 [G,C,d]; merge gates [G,C] where the model was trained with KVM. */
 export interface WindowRows {
   readonly keys: Float32Array;
@@ -115,6 +131,9 @@ export function emptySlots(groups: number, headSize: number): Slots {
 export function emptyKeySlots(groups: number, headSize: number): KeySlots {
   return { groups, slots: 0, headSize, keySum: new Float32Array(0), count: new Float32Array(0) };
 }
+
+/** Radii [G,S] of a state's slots. */
+export type Radii = Pick<Slots, 'slots' | 'keyRadius' | 'valueRadius'>;
 
 /** Runs the fold graphs of one model. */
 export class Folder {
@@ -185,6 +204,41 @@ export class Folder {
   async fold(state: Slots, incoming: Slots, append: Append, sinks: number): Promise<Folded<Slots>> {
     const { groups, headSize } = incoming;
     if (incoming.slots === 0) return { state, slotOf: new Uint32Array(0) };
+    const feeds = await this.foldFeeds(state, incoming, append, sinks);
+    const names = [FOLD.keySum, FOLD.valueSum, FOLD.count, FOLD.keyRadius, FOLD.valueRadius];
+    const graph = 'rows' in append ? this.place : this.fold_;
+    const result = await graph.run(feeds, [...names.map(FOLD.out), FOLD.slot]);
+    const out = (name: string): Float32Array => floatData(result[FOLD.out(name)]!);
+    const grown: Slots = {
+      groups,
+      slots: state.slots + ('rows' in append ? append.rows.length : append.novel),
+      headSize,
+      keySum: out(FOLD.keySum),
+      valueSum: out(FOLD.valueSum),
+      count: out(FOLD.count),
+      keyRadius: out(FOLD.keyRadius),
+      valueRadius: out(FOLD.valueRadius),
+    };
+    return { state: grown, slotOf: integerData(result[FOLD.slot]!) };
+  }
+
+  /** Where `fold` would put the incoming ones, and the radii of all slots then; no sinks. Moves no sums out of the graph. */
+  async choose(state: Slots, incoming: Slots, novel: number): Promise<Folded<Radii>> {
+    const feeds = await this.foldFeeds(state, incoming, { novel }, 0);
+    const [keyRadius, valueRadius] = [FOLD.out(FOLD.keyRadius), FOLD.out(FOLD.valueRadius)];
+    const result = await this.fold_.run(feeds, [keyRadius, valueRadius, FOLD.slot]);
+    const slots = state.slots + novel;
+    const radii = { slots, keyRadius: floatData(result[keyRadius]!), valueRadius: floatData(result[valueRadius]!) };
+    return { state: radii, slotOf: integerData(result[FOLD.slot]!) };
+  }
+
+  private async foldFeeds(
+    state: Slots,
+    incoming: Slots,
+    append: Append,
+    sinks: number,
+  ): Promise<Record<string, Tensor>> {
+    const { groups, headSize } = incoming;
     const feeds: Record<string, Tensor> = {
       ...this.feedsOf(state, incoming, append, sinks),
       [FOLD.valueSum]: floats(state.valueSum, [groups, state.slots, headSize]),
@@ -201,21 +255,7 @@ export class Folder {
       feeds[FOLD.inRead] = floats(read, [groups, incoming.slots, headSize]);
       feeds[FOLD.inGate] = floats(gate, [groups, incoming.slots]);
     }
-    const names = [FOLD.keySum, FOLD.valueSum, FOLD.count, FOLD.keyRadius, FOLD.valueRadius];
-    const graph = 'rows' in append ? this.place : this.fold_;
-    const result = await graph.run(feeds, [...names.map(FOLD.out), FOLD.slot]);
-    const out = (name: string): Float32Array => floatData(result[FOLD.out(name)]!);
-    const grown: Slots = {
-      groups,
-      slots: state.slots + ('rows' in append ? append.rows.length : append.novel),
-      headSize,
-      keySum: out(FOLD.keySum),
-      valueSum: out(FOLD.valueSum),
-      count: out(FOLD.count),
-      keyRadius: out(FOLD.keyRadius),
-      valueRadius: out(FOLD.valueRadius),
-    };
-    return { state: grown, slotOf: integerData(result[FOLD.slot]!) };
+    return feeds;
   }
 
   /** The same for keys alone; no sinks. */
@@ -235,6 +275,11 @@ export class Folder {
       count: floatData(result[FOLD.out(FOLD.count)]!),
     };
     return { state: grown, slotOf: integerData(result[FOLD.slot]!) };
+  }
+
+  /** Each group has a rule of its own (LN_s), so all must be folded together. */
+  get foldsAllGroups(): boolean {
+    return this.trained !== undefined;
   }
 
   /** What attention reads of a state: keys and values, float32 [G,S,d] each. `temperature` [G,S] multiplies the keys. */

@@ -7,12 +7,8 @@ import type { Known, SeenFile, SourceFiles } from './source-files.js';
 import { isWhole, keysOf, partsOf, type LedgerRow, type Store, type StoreWriter } from './store/index.js';
 import { orderForReading, walkedAfterChangeOf } from './walk/index.js';
 
-/** Name of the blob that holds the workspace state; a file that leaves takes the state with it, to be composed again. */
-export const STATE_BLOB = 'state';
 /** Name of the blob that holds the mark of the last summary of changes. */
 export const SUMMARY_MARK = 'summary mark';
-/** Name of the blob that says, in ASCII, the fingerprint of the model that the state is of. */
-export const STATE_MODEL_BLOB = 'state-model';
 /** Reason of a file whose text the engine failed on. */
 export const NOT_FOR_THE_MODEL = 'not readable by the model';
 /** A file the engine failed on is left alone that long (milliseconds), unless it changes: each try may cost a restart. */
@@ -62,9 +58,7 @@ export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
   let seen = 0;
   let gone = 0;
   const leave = (row: LedgerRow): void => {
-    if (!isWhole(row)) return;
-    gone++;
-    changes.push(write => write.deleteBlob(STATE_BLOB));
+    if (isWhole(row)) gone++;
   };
   const known: Known = (path, size, mtimeMs) => {
     const row = before.get(path);

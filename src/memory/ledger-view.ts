@@ -3,7 +3,7 @@
  * waits. Looking changes nothing: the other model finds its rows as it left them. Never reads files.
  */
 import type { Log } from '../base/index.js';
-import { STATE_BLOB } from './ledger-scan.js';
+import { dropState } from './kept-state.js';
 import { memoryEndings, withEnding } from './memory-keys.js';
 import type { MemorySettings } from './settings.js';
 import { isWhole, keysOf, partsOf, type FilePart, type LedgerRow, type Store } from './store/index.js';
@@ -51,8 +51,8 @@ export class LedgerView {
       for (const { path, size, mtimeMs } of rows) {
         write.putRow({ path, size, mtimeMs, contentHash: '', state: 'waiting' });
       }
-      write.deleteBlob(STATE_BLOB);
     });
+    await dropState(store);
   }
 
   async markStale(paths: ReadonlySet<string>): Promise<void> {

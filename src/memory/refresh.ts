@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { throwIfCancelled, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
+import { placedKeys } from './kept-state.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { isToBeRead, scanLedger, type ScanResult } from './ledger-scan.js';
 import type { LedgerView } from './ledger-view.js';
@@ -110,12 +111,14 @@ export class Refresher {
         counts.tokens += read.tokens;
       }
       if (work.only || work.state === false) break;
-      const bad = await state.bringUpToDate(ledger.readRows(), engine, model, work);
+      const bad = await state.bringUpToDate(ledger.readRows(), { ...work, engine, model });
       await ledger.setAside(bad);
       if (bad.length === 0) break;
       paths = bad.map(row => row.path);
     }
-    if (counts.read + gone > 0) await store.collectGarbage({ keepBytes: settings.keepBytes });
+    // What is still in the state can be taken out of it only while its memory is there.
+    const keep = new Set(placedKeys(store));
+    if (counts.read + gone > 0) await store.collectGarbage({ keepBytes: settings.keepBytes, keep });
   }
 
   /** As a scan that finds nothing new. */

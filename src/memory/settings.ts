@@ -38,6 +38,16 @@ export function readingSettings(settings: MemorySettings, path: string): string 
   return version === undefined ? recall : `${recall} text=${version}`;
 }
 
+/**
+ * Of the tokens in the workspace state: when more than this share came or went by patches since it was composed, it is
+ * composed again (docs/measurements.md, A changed file).
+ */
+export const MOST_PATCHED = 0.1;
+/** When more than this share comes or goes at once, patching it would not be worth it. */
+export const MOST_IN_ONE_PATCH = 0.5;
+/** When the budget differs by more than this factor from the one that the state was composed for, it is composed again. */
+export const MOST_BUDGET_CHANGE = 1.25;
+
 /** Slots of the workspace state for that many tokens in all. */
 export function stateSlots(tokens: number, settings: MemorySettings): number {
   return Math.min(settings.stateBudget, Math.floor(16 * Math.sqrt(tokens)));

@@ -26,7 +26,8 @@ export interface FileStatus {
 export interface WorkspaceStatus {
   readonly coverage: Coverage;
   readonly tokens: number;
-  readonly state: { readonly slots: number; readonly bytes: number };
+  /** `made` is absent where there is no state: it is composed at the next reading or question. */
+  readonly state: { readonly slots: number; readonly bytes: number; readonly made?: 'composed' | 'patched' };
   readonly recall: { readonly slots: number; readonly bytes: number };
   readonly store: { readonly path: string; readonly bytes: number };
 }

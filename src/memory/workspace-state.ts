@@ -1,164 +1,231 @@
 /**
- * The workspace state: composed from the gists of all read files in the order of their paths, kept as a blob with the
- * digest of what it was made from, put into the engine when an answer needs it. Never reads source files.
+ * The workspace state: composed from the gists of all read files in the order of their paths, patched when few of them change,
+ * composed again when much was patched; kept with the digest of what it was made from. Never reads source files.
  */
-import { throwIfCancelled, type Log } from '../base/index.js';
-import type { Engine, PackedSlots } from '../engine/index.js';
+import { codeOf, throwIfCancelled, type Log } from '../base/index.js';
+import type { ComposedState, Engine, PackedSlots, PlacedGist } from '../engine/index.js';
 import { GiveWay } from './give-way.js';
-import { STATE_BLOB, STATE_MODEL_BLOB } from './ledger-scan.js';
-import { stateSlots, type MemorySettings } from './settings.js';
-import { decodeState, encodeState, stateDigest, stateHeader, type WorkspaceState } from './state-blob.js';
-import { partsOf, tokensOf, type LedgerRow, type Store } from './store/index.js';
+import {
+  dropPlaces,
+  dropState,
+  keptState,
+  loadState,
+  membersOf,
+  placedKeys,
+  placesOf,
+  putPlaces,
+  putState,
+  type KeptState,
+} from './kept-state.js';
+import { MOST_BUDGET_CHANGE, MOST_IN_ONE_PATCH, MOST_PATCHED, stateSlots, type MemorySettings } from './settings.js';
+import { patchedIdentity, stateDigest, type WorkspaceState } from './state-blob.js';
+import { StatesInEngine } from './states-in-engine.js';
+import { keysOf, partsOf, tokensOf, type LedgerRow, type Store, type StoreWriter } from './store/index.js';
 import type { WorkOptions } from './workspace-memory.js';
 
-/** States of single files kept in the engine at most. */
-const MOST_GISTS = 8;
+export interface StateWork extends WorkOptions {
+  readonly engine: () => Promise<Engine>;
+  /** Fingerprint of the model. */
+  readonly model: string;
+}
+
+/** What the state shall be made of. */
+interface Wanted {
+  /** Keys of memories in canonical order. */
+  readonly keys: readonly string[];
+  readonly tokens: number;
+  readonly budget: number;
+  readonly digest: string;
+}
 
 export class StateKeeper {
   /** Slots of gists, by memory key, as far as they are known. */
   private readonly gistSlots = new Map<string, number>();
-  /** Ids in the engine, oldest first. */
-  private readonly inEngine = new Set<string>();
-  private engine: Engine | undefined;
-  private generation = 0;
+  readonly inEngine: StatesInEngine;
 
   constructor(
     private readonly store: Store,
     private readonly settings: MemorySettings,
     private readonly log: Log,
-  ) {}
-
-  /** Shape of the stored state, if there is one (of that model, where one is given). */
-  stored(model?: string): { digest: string; slots: number; bytes: number } | undefined {
-    const blob = this.store.getBlob(STATE_BLOB);
-    if (!blob?.ok) return undefined;
-    if (model !== undefined) {
-      const made = this.store.getBlob(STATE_MODEL_BLOB);
-      if (!made?.ok || Buffer.from(made.value).toString('latin1') !== model) return undefined;
-    }
-    const header = stateHeader(blob.value);
-    return header.ok
-      ? { digest: header.value.digest, slots: header.value.slots, bytes: blob.value.byteLength }
-      : undefined;
+  ) {
+    this.inEngine = new StatesInEngine(store, log);
   }
 
-  /** Composes the state of `rows` (all read files) unless the stored one is it. Returns rows whose memory is bad. */
-  async bringUpToDate(
-    rows: readonly LedgerRow[],
-    engine: () => Promise<Engine>,
-    model: string,
-    options: WorkOptions,
-  ): Promise<LedgerRow[]> {
+  /** What is kept, if there is a state (of that model, where one is given). */
+  stored(model?: string): KeptState | undefined {
+    return keptState(this.store, model);
+  }
+
+  /**
+   * Makes the state one of `rows` (all read files). Few changes are patched in first, so that answers see them while what has
+   * drifted is composed again. Returns rows whose memory is bad; then nothing is sure.
+   */
+  async bringUpToDate(rows: readonly LedgerRow[], work: StateWork): Promise<LedgerRow[]> {
     const ordered = [...rows].sort((a, b) => (a.path < b.path ? -1 : 1));
-    const tokens = ordered.reduce((sum, row) => sum + tokensOf(row), 0);
-    const budget = stateSlots(tokens, this.settings);
     const keys = ordered.flatMap(row => partsOf(row).map(part => part.key));
-    const digest = stateDigest(keys, model, budget);
-    if (this.stored(model)?.digest === digest) return [];
-    if (ordered.length === 0 || budget < 1) {
-      await this.store.batch(write => write.deleteBlob(STATE_BLOB));
+    const tokens = ordered.reduce((sum, row) => sum + tokensOf(row), 0);
+    const wanted = this.wanted(keys, tokens, work.model);
+    if (wanted.keys.length === 0 || wanted.budget < 1) {
+      if (this.stored()) await dropState(this.store);
       return [];
     }
-    const bad: LedgerRow[] = [];
-    const others = new GiveWay();
-    for (const row of ordered) {
-      if (partsOf(row).some(part => this.slotsOf(part.key) === undefined)) bad.push(row);
-      await others.step();
-    }
-    if (bad.length > 0) return bad;
-    const incoming = keys.reduce((sum, key) => sum + (this.gistSlots.get(key) ?? 0), 0);
-    const report = (done: number): void =>
-      options.onProgress?.({ task: 'Composing the workspace state', done, total: keys.length, unit: 'files' });
-    const unusable = new Set<string>();
-    const gists = this.gists(keys, report, unusable);
-    const running = await engine();
-    const slots = await running.compose(gists, { budget, incoming, signal: options.signal });
-    throwIfCancelled(options.signal);
-    if (unusable.size > 0) return ordered.filter(row => partsOf(row).some(part => unusable.has(part.key)));
-    await this.store.batch(write => {
-      write.putBlob(STATE_BLOB, encodeState({ digest, tokens, slots }));
-      write.putBlob(STATE_MODEL_BLOB, Buffer.from(model, 'latin1'));
-    });
-    return [];
+    if (this.stored(work.model)?.digest !== wanted.digest) await this.patch(wanted, work);
+    const kept = this.stored(work.model);
+    if (kept?.digest === wanted.digest && !hasDrifted(kept)) return [];
+    const bad = await this.compose(wanted, work);
+    return ordered.filter(row => partsOf(row).some(part => bad.has(part.key)));
   }
 
-  /** Puts the stored state (if `workspace`) and the gists of these memories into the engine; returns their ids, the workspace's first. */
-  async putInto(engine: Engine, keys: readonly string[], workspace: boolean): Promise<string[]> {
-    this.attend(engine);
-    const ids: string[] = [];
-    const state = workspace ? this.load() : undefined;
-    if (state) {
-      const id = `workspace:${state.digest}`;
-      for (const other of this.inEngine) {
-        if (other.startsWith('workspace:') && other !== id) await this.drop(engine, other);
-      }
-      await this.put(engine, id, state.slots, state.tokens);
-      ids.push(id);
-    }
-    for (const key of keys) {
-      const memory = this.store.getMemory(key);
-      if (!memory?.ok || memory.value.gist.slots === 0) continue;
-      await this.put(engine, `gist:${key}`, memory.value.gist, memory.value.tokens);
-      ids.push(`gist:${key}`);
-    }
-    const gists = [...this.inEngine].filter(id => id.startsWith('gist:') && !ids.includes(id));
-    while (gists.length > Math.max(0, MOST_GISTS - keys.length)) await this.drop(engine, gists.shift()!);
-    return ids;
+  /**
+   * Makes the kept state fit for an answer: what is in no row of the ledger any more is taken out. False where there is no
+   * state, or it can't be taken out: then it has to be brought up to date.
+   */
+  async takeOut(ledger: readonly LedgerRow[], work: StateWork): Promise<boolean> {
+    const kept = this.stored(work.model);
+    const members = kept && membersOf(this.store, kept, work.model);
+    if (!kept || !members) return false;
+    const remembered = new Set(ledger.flatMap(keysOf));
+    const gone = members.filter(key => !remembered.has(key));
+    if (gone.length === 0) return true;
+    const tokens = gone.reduce((sum, key) => sum + this.tokensIn(key), 0);
+    const staying = members.filter(key => remembered.has(key));
+    const wanted = this.wanted(staying, kept.tokens - tokens, work.model);
+    return staying.length > 0 && (await this.patch(wanted, work));
   }
 
   /** Drops the states of single files from the engine, and lets go of what is known of their memories. */
-  async release(engine: Engine): Promise<void> {
+  release(engine: Engine): Promise<void> {
     this.gistSlots.clear();
-    this.attend(engine);
-    for (const id of [...this.inEngine]) if (id.startsWith('gist:')) await this.drop(engine, id);
+    return this.inEngine.release(engine);
   }
 
-  /** In another engine, or one that was started anew, is nothing of what was put there before. */
-  private attend(engine: Engine): void {
-    if (this.engine === engine && this.generation === engine.generation) return;
-    this.inEngine.clear();
-    this.engine = engine;
-    this.generation = engine.generation;
+  private wanted(keys: readonly string[], tokens: number, model: string): Wanted {
+    const budget = stateSlots(tokens, this.settings);
+    return { keys, tokens, budget, digest: stateDigest(keys, model, budget) };
   }
 
-  private load(): WorkspaceState | undefined {
-    const blob = this.store.getBlob(STATE_BLOB);
-    if (!blob) return undefined;
-    const state = blob.ok ? decodeState(blob.value) : blob;
-    if (state.ok) return state.value.slots.slots > 0 ? state.value : undefined;
-    this.log('warning', `The workspace state is not usable (${state.reason}); it is composed again.`);
-    return undefined;
+  /** True if the kept state is the wanted one now; false, and nothing changed, where it has to be composed. */
+  private async patch(wanted: Wanted, { engine, model, signal }: StateWork): Promise<boolean> {
+    const kept = this.stored(model);
+    const members = kept && membersOf(this.store, kept, model);
+    if (!kept || !members) return false;
+    const before = new Set(members);
+    const after = new Set(wanted.keys);
+    const change = {
+      remove: members.filter(key => !after.has(key)),
+      add: wanted.keys.filter(key => !before.has(key)),
+    };
+    const changed = [...change.remove, ...change.add].reduce((sum, key) => sum + this.tokensIn(key), 0);
+    if (changed > MOST_IN_ONE_PATCH * wanted.tokens) return false;
+    const state = loadState(this.store);
+    const remove = change.remove.map(key => this.placed(key));
+    const add = change.add.map(key => this.gist(key));
+    if (!state?.ok || !remove.every(isThere) || !add.every(isThere)) return false;
+    const running = await engine();
+    let patched: ComposedState;
+    try {
+      patched = await running.patch(state.value.slots, { remove, add, budget: wanted.budget }, { signal });
+    } catch (error) {
+      if (codeOf(error) !== 'stale') throw error;
+      this.log('warning', 'The workspace state does not hold what it should; it is composed again.');
+      return false;
+    }
+    throwIfCancelled(signal);
+    const identity = patchedIdentity(kept.identity, change.remove, change.add);
+    const patchedTokens = kept.patchedTokens + changed;
+    const about = { ...wanted, identity, patchedTokens, composedBudget: kept.composedBudget };
+    return this.keep({ ...about, slots: patched.state }, model, change.add, patched, write => {
+      if (this.stored(model)?.identity !== kept.identity) return false;
+      dropPlaces(write, change.remove);
+      return true;
+    });
   }
 
-  private async put(engine: Engine, id: string, slots: PackedSlots, tokens: number): Promise<void> {
-    if (!this.inEngine.delete(id)) await engine.putState(id, slots, Math.max(1, tokens / slots.slots));
-    this.inEngine.add(id);
+  /** Returns keys of memories that can't be used; then the state stays as it was. */
+  private async compose(wanted: Wanted, { engine, model, signal, onProgress }: StateWork): Promise<Set<string>> {
+    const { keys, budget } = wanted;
+    const others = new GiveWay();
+    const bad = new Set<string>();
+    let incoming = 0;
+    for (const key of keys) {
+      const slots = this.slotsOf(key);
+      if (slots === undefined) bad.add(key);
+      else incoming += slots;
+      await others.step();
+    }
+    if (bad.size > 0) return bad;
+    const report = (done: number): void =>
+      onProgress?.({ task: 'Composing the workspace state', done, total: keys.length, unit: 'files' });
+    const running = await engine();
+    const composed = await running.compose(this.gists(keys, report, bad), { budget, incoming, signal });
+    throwIfCancelled(signal);
+    if (bad.size > 0) return bad;
+    const about = { ...wanted, identity: wanted.digest, patchedTokens: 0, composedBudget: budget };
+    await this.keep({ ...about, slots: composed.state }, model, keys, composed, write => {
+      dropPlaces(write, placedKeys(this.store));
+      return true;
+    });
+    return bad;
   }
 
-  private async drop(engine: Engine, id: string): Promise<void> {
-    this.inEngine.delete(id);
-    await engine.dropState(id);
+  /**
+   * Writes the state and the places of `added` in one transaction, unless something of it was forgotten meanwhile or `makeRoom`
+   * says no. True if it was written.
+   */
+  private async keep(
+    state: WorkspaceState,
+    model: string,
+    added: readonly string[],
+    { places }: ComposedState,
+    makeRoom: (write: StoreWriter) => boolean,
+  ): Promise<boolean> {
+    let written = false;
+    await this.store.batch(write => {
+      if (!added.every(key => this.store.hasMemory(key)) || !makeRoom(write)) return;
+      added.forEach((key, at) => putPlaces(write, key, places[at]!));
+      putState(write, state, model);
+      written = true;
+    });
+    return written;
+  }
+
+  private tokensIn(key: string): number {
+    const memory = this.store.getMemory(key);
+    return memory?.ok ? memory.value.tokens : 0;
+  }
+
+  private gist(key: string): PackedSlots | undefined {
+    const memory = this.store.getMemory(key);
+    return memory?.ok ? memory.value.gist : undefined;
+  }
+
+  private placed(key: string): PlacedGist | undefined {
+    const gist = this.gist(key);
+    const places = placesOf(this.store, key);
+    return gist && places ? { gist, places } : undefined;
   }
 
   private slotsOf(key: string): number | undefined {
-    const known = this.gistSlots.get(key);
-    if (known !== undefined) return known;
-    const memory = this.store.getMemory(key);
-    if (!memory?.ok) return undefined;
-    this.gistSlots.set(key, memory.value.gist.slots);
-    return memory.value.gist.slots;
+    const slots = this.gistSlots.get(key) ?? this.gist(key)?.slots;
+    if (slots !== undefined) this.gistSlots.set(key, slots);
+    return slots;
   }
 
-  private *gists(
-    keys: readonly string[],
-    report: (done: number) => void,
-    unusable: Set<string>,
-  ): Generator<PackedSlots> {
+  private *gists(keys: readonly string[], report: (done: number) => void, bad: Set<string>): Generator<PackedSlots> {
     for (const [at, key] of keys.entries()) {
-      const memory = this.store.getMemory(key);
-      if (memory?.ok) yield memory.value.gist;
-      else unusable.add(key);
+      const gist = this.gist(key);
+      if (gist) yield gist;
+      else bad.add(key);
       report(at + 1);
     }
   }
+}
+
+function hasDrifted({ patchedTokens, tokens, budget, composedBudget }: KeptState): boolean {
+  const change = Math.max(budget, composedBudget) / Math.min(budget, composedBudget);
+  return patchedTokens > MOST_PATCHED * tokens || change > MOST_BUDGET_CHANGE;
+}
+
+function isThere<T>(value: T | undefined): value is T {
+  return value !== undefined;
 }

@@ -11,7 +11,7 @@ export function coverageOf(rows: readonly LedgerRow[]): Coverage {
 export function statusOf(
   rows: readonly LedgerRow[],
   store: Store,
-  state: { slots: number; bytes: number } | undefined,
+  state: { slots: number; bytes: number; patchedTokens: number } | undefined,
   storeBytes: number,
 ): WorkspaceStatus {
   const remembered = rows.filter(row => partsOf(row).length > 0);
@@ -19,7 +19,9 @@ export function statusOf(
   return {
     coverage: coverageOf(rows),
     tokens: remembered.reduce((sum, row) => sum + tokensOf(row), 0),
-    state: { slots: state?.slots ?? 0, bytes: state?.bytes ?? 0 },
+    state: state
+      ? { slots: state.slots, bytes: state.bytes, made: state.patchedTokens > 0 ? 'patched' : 'composed' }
+      : { slots: 0, bytes: 0 },
     recall: { slots, bytes: slots * bytesOfRecallSlot(remembered, store) },
     store: { path: store.folder, bytes: storeBytes },
   };

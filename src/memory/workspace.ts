@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { LongviewError, failed, messageOf, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
 import type { LazyEngine } from './lazy-engine.js';
-import { STATE_BLOB, SUMMARY_MARK, scanLedger } from './ledger-scan.js';
+import { dropState } from './kept-state.js';
+import { SUMMARY_MARK, scanLedger } from './ledger-scan.js';
 import { LedgerView } from './ledger-view.js';
 import { RecallIndex } from './recall-index.js';
 import { recallSpans } from './recall.js';
@@ -29,7 +30,7 @@ import type {
   WorkspaceStatus,
 } from './workspace-memory.js';
 import { DefinitionFinder } from './workspace-definitions.js';
-import { StateKeeper } from './workspace-state.js';
+import { StateKeeper, type StateWork } from './workspace-state.js';
 import { coverageOf, statusOf } from './workspace-status.js';
 
 export interface WorkspaceParts {
@@ -165,16 +166,16 @@ export class Workspace implements WorkspaceMemory {
     const workspace = options.workspace ?? true;
     const rows = this.ledger.readRows();
     const engine = await this.parts.engine.get();
-    if (workspace && !this.state.stored(engine.model.fingerprint)) {
-      const started = (): Promise<Engine> => Promise.resolve(engine);
-      await this.ledger.setAside(await this.state.bringUpToDate(rows, started, engine.model.fingerprint, options));
+    const work = stateWork(engine, options);
+    if (workspace && !(await this.state.takeOut(this.ledger.rows(), work))) {
+      await this.ledger.setAside(await this.state.bringUpToDate(rows, work));
     }
-    const keys = new Map(rows.map(row => [row.path, gistKeyOf(row)]));
-    return this.state.putInto(
-      engine,
-      paths.flatMap(path => keys.get(path) ?? []),
-      workspace,
-    );
+    const gists = new Map(rows.map(row => [row.path, gistKeyOf(row)]));
+    const keys = paths.flatMap(path => gists.get(path) ?? []);
+    const ids = await this.state.inEngine.put(engine, keys, workspace);
+    if (ids || !workspace) return ids ?? [];
+    await this.ledger.setAside(await this.state.bringUpToDate(rows, work));
+    return (await this.state.inEngine.put(engine, keys, true)) ?? [];
   }
 
   gist(path: string): PackedSlots | undefined {
@@ -220,10 +221,8 @@ export class Workspace implements WorkspaceMemory {
       if (!engine) return;
       await this.index.push(engine);
       await this.state.release(engine);
-      const started = (): Promise<Engine> => Promise.resolve(engine);
-      await this.ledger.setAside(
-        await this.state.bringUpToDate(this.ledger.readRows(), started, engine.model.fingerprint, work),
-      );
+      const rows = this.ledger.readRows();
+      await this.ledger.setAside(await this.state.bringUpToDate(rows, stateWork(engine, work)));
     });
   }
 
@@ -287,9 +286,13 @@ export class Workspace implements WorkspaceMemory {
   }
 
   private async dropState(): Promise<void> {
-    await this.store.batch(write => [STATE_BLOB, SUMMARY_MARK].forEach(name => write.deleteBlob(name)));
+    await dropState(this.store, [SUMMARY_MARK]);
     await this.index.sync(this.ledger.readRows());
   }
+}
+
+function stateWork(engine: Engine, options: WorkOptions): StateWork {
+  return { ...options, engine: () => Promise.resolve(engine), model: engine.model.fingerprint };
 }
 
 function dataBytes(folder: string): number {

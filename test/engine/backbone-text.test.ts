@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { openEngine } from '../../src/engine/index.js';
-import type { Engine, PackedSlots } from '../../src/engine/index.js';
+import type { Engine, PackedSlots, StateSlots } from '../../src/engine/index.js';
 import { spreadRows } from '../../src/engine/compress.js';
 import type { Model } from '../../src/engine/model.js';
-import { packSlots, unpackSlots } from '../../src/engine/packing.js';
+import { packFinely, packSlots, unpackSlots } from '../../src/engine/packing.js';
 import type { Slots } from '../../src/engine/state.js';
 import { joinSlots } from '../../src/engine/state.js';
 import { assertClose, openCase } from '../oracle/golden.js';
@@ -105,7 +105,7 @@ for (const name of ['power_law', 'hybrid_swa', 'hybrid_rwkv7'])
     }
 
     /** Packed alike: counts the same, means within one step of int8. */
-    function assertPacked(actual: PackedSlots, expected: PackedSlots): void {
+    function assertPacked<T extends Int8Array | Int16Array>(actual: PackedSlots<T>, expected: PackedSlots<T>): void {
       assert.deepEqual([actual.groups, actual.slots, actual.headSize], [groups, expected.slots, HEAD]);
       assert.deepEqual(actual.counts, expected.counts);
       assertClose('keys', actual.keys, expected.keys, 1);
@@ -199,17 +199,17 @@ for (const name of ['power_law', 'hybrid_swa', 'hybrid_rwkv7'])
     });
 
     suite('beside a state', () => {
-      let composed: PackedSlots;
+      let composed: StateSlots;
       let gists: PackedSlots[];
       suiteSetup(async () => {
         const read = async (label: string, content: string) =>
           (await engine.read({ label, text: content, tokensPerRecallSlot: 4, gistSlots: 12 })).gist;
         gists = [await read('a.ts', 'export const sum = 1;'), await read('b.ts', 'let difference = (b) => 2;')];
-        composed = await engine.compose(gists, { budget: 18, incoming: 24 });
+        ({ state: composed } = await engine.compose(gists, { budget: 18, incoming: 24 }));
       });
 
       test('composed: slots into slots, compared by LN_s of their sums', () => {
-        assertPacked(composed, packSlots(compressed(joinSlots(gists.map(unpackSlots)), 18)));
+        assertPacked(composed, packFinely(compressed(joinSlots(gists.map(unpackSlots)), 18)));
       });
 
       test('an answer attends to the shared sink and the composed slots, every slot weighing one', async () => {

@@ -52,7 +52,7 @@ suite('engine process', function () {
       }
     }
     assert.deepEqual(await there.compose(later(), options), composed);
-    assert.equal((await there.compose([], options)).slots, 0);
+    assert.equal((await there.compose([], options)).state.slots, 0);
   });
 
   test('two compositions at once, and calls between their gists, do not mix', async () => {

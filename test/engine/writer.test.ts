@@ -1,6 +1,6 @@
 /** Answers of a tiny model against the oracle's greedy tokens: prompt, states, stops, ends, streaming, cancellation. */
 import assert from 'node:assert/strict';
-import type { ChatMessage, Engine, GenerateRequest, GenerateResult, PackedSlots } from '../../src/engine/index.js';
+import type { ChatMessage, Engine, GenerateRequest, GenerateResult, StateSlots } from '../../src/engine/index.js';
 import { defaultKvmSettings } from '../../src/convert/index.js';
 import { unpackSlots } from '../../src/engine/packing.js';
 import * as rules from '../reference/chunks.js';
@@ -124,12 +124,12 @@ suite('writing', function () {
   });
 
   suite('beside a state', () => {
-    let composed: PackedSlots;
+    let composed: StateSlots;
     suiteSetup(async () => {
       const read = async (label: string, text: string) =>
         (await engine.read({ label, text, tokensPerRecallSlot: 4, gistSlots: 12 })).gist;
       const gists = [await read('a.ts', 'export const a = 1;'), await read('b.ts', 'export const b = 2;')];
-      composed = await engine.compose(gists, { budget: 18, incoming: 24 });
+      ({ state: composed } = await engine.compose(gists, { budget: 18, incoming: 24 }));
       assert.equal(composed.slots, 18);
     });
 
@@ -174,19 +174,24 @@ suite('writing', function () {
     });
 
     test('a state that is not there is stale; one of another model is refused', async () => {
+      const { gist } = await engine.read({ label: 'a.ts', text: 'a', tokensPerRecallSlot: 4 });
       await engine.putState('gone', composed, 4);
       await engine.dropState('gone');
       await assert.rejects(write({ states: ['gone'] }), { code: 'stale', message: /"gone"/ });
       await assert.rejects(engine.putState('other', { ...composed, groups: 5 }, 4), { code: 'bad-format' });
-      await assert.rejects(engine.compose([{ ...composed, headSize: 4 }], { budget: 8, incoming: 18 }), {
+      await assert.rejects(engine.compose([{ ...gist, headSize: 4 }], { budget: 8, incoming: 18 }), {
         code: 'bad-format',
       });
+      const change = { remove: [], add: [{ ...gist, groups: 5 }], budget: 20 };
+      await assert.rejects(engine.patch(composed, change), { code: 'bad-format' });
+      const wrong = { ...change, add: [], remove: [{ gist, places: new Uint32Array(3) }] };
+      await assert.rejects(engine.patch(composed, wrong), { code: 'stale' });
     });
   });
 
   test('composing: nothing gives an empty state; cancelled between gists; progress in slots', async () => {
     const { gist } = await engine.read({ label: 'a', text: 'some text', tokensPerRecallSlot: 4 });
-    assert.equal((await engine.compose([], { budget: 10, incoming: 0 })).slots, 0);
+    assert.equal((await engine.compose([], { budget: 10, incoming: 0 })).state.slots, 0);
     const done: number[] = [];
     const controller = new AbortController();
     const onProgress = (slots: number): void => {

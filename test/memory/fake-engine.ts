@@ -7,15 +7,19 @@ import { LongviewError, throwIfCancelled } from '../../src/base/index.js';
 import type {
   CallOptions,
   ComposeOptions,
+  ComposedState,
   Engine,
   GenerateRequest,
   GenerateResult,
   ModelDescription,
   PackedSlots,
+  Places,
   ReadRequest,
   Reading,
   RecallScores,
   RecallSlots,
+  StateChange,
+  StateSlots,
 } from '../../src/engine/index.js';
 
 const KEY_HEADS = 2;
@@ -29,7 +33,8 @@ export class FakeEngine implements Engine {
   readonly reads: string[] = [];
   /** Gists of each composition. */
   readonly compositions: PackedSlots[][] = [];
-  readonly states = new Map<string, { slots: PackedSlots; tokensPerSlot: number }>();
+  readonly patches: StateChange[] = [];
+  readonly states = new Map<string, { slots: PackedSlots<Int8Array | Int16Array>; tokensPerSlot: number }>();
   readonly recall = new Map<string, RecallSlots>();
   readonly prompts: GenerateRequest[] = [];
   /** What `generate` writes. */
@@ -117,20 +122,28 @@ export class FakeEngine implements Engine {
   async compose(
     gists: Iterable<PackedSlots> | AsyncIterable<PackedSlots>,
     options: ComposeOptions,
-  ): Promise<PackedSlots> {
+  ): Promise<ComposedState> {
     const parts: PackedSlots[] = [];
     for await (const gist of gists) parts.push(gist);
     throwIfCancelled(options.signal);
     this.compositions.push(parts);
-    const slots = Math.min(
-      options.budget,
-      parts.reduce((sum, part) => sum + part.slots, 0),
-    );
-    const seed = parts.map(part => Buffer.from(part.keys.buffer, part.keys.byteOffset, part.keys.byteLength));
-    return slotsFrom(createHash('sha256').update(Buffer.concat(seed)).digest('hex'), slots);
+    const sums = new FakeState(Math.min(options.budget, slotsIn(parts)));
+    const places = parts.map(part => sums.add(part));
+    return { state: sums.packed(), places };
   }
 
-  putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void> {
+  // eslint-disable-next-line @typescript-eslint/require-await -- so that a wrong place rejects instead of throwing
+  async patch(state: StateSlots, change: StateChange, options: CallOptions = {}): Promise<ComposedState> {
+    throwIfCancelled(options.signal);
+    this.patches.push(change);
+    const most = Math.max(state.slots, Math.min(change.budget, state.slots + slotsIn(change.add)));
+    const sums = new FakeState(most, state);
+    for (const { gist, places } of change.remove) sums.remove(gist, places);
+    const places = change.add.map(part => sums.add(part));
+    return { state: sums.packed(), places };
+  }
+
+  putState(id: string, slots: PackedSlots<Int8Array | Int16Array>, tokensPerSlot: number): Promise<void> {
     this.states.set(id, { slots, tokensPerSlot });
     return Promise.resolve();
   }
@@ -207,6 +220,87 @@ export class FakeEngine implements Engine {
   dispose(): void {
     this.states.clear();
     this.recall.clear();
+  }
+}
+
+function slotsIn(gists: readonly PackedSlots[]): number {
+  return gists.reduce((sum, { slots }) => sum + slots, 0);
+}
+
+/** Slots as whole numbers: the fake's gists have scales and counts of 1, so that nothing is ever rounded. */
+class FakeState {
+  private readonly keys: Float64Array;
+  private readonly values: Float64Array;
+  private readonly counts: Float64Array;
+  private readonly created: Uint8Array;
+
+  constructor(
+    private readonly slots: number,
+    from?: StateSlots,
+  ) {
+    const cells = GROUPS * slots;
+    [this.keys, this.values] = [new Float64Array(cells * HEAD_SIZE), new Float64Array(cells * HEAD_SIZE)];
+    [this.counts, this.created] = [new Float64Array(cells), new Uint8Array(cells)];
+    for (let group = 0; from && group < GROUPS; group++) {
+      const to = group * slots;
+      this.keys.set(
+        from.keys.subarray(group * from.slots * HEAD_SIZE, (group + 1) * from.slots * HEAD_SIZE),
+        to * HEAD_SIZE,
+      );
+      this.values.set(
+        from.values.subarray(group * from.slots * HEAD_SIZE, (group + 1) * from.slots * HEAD_SIZE),
+        to * HEAD_SIZE,
+      );
+      this.counts.set(from.counts.subarray(group * from.slots, (group + 1) * from.slots), to);
+      this.created.set(from.created.subarray(group * from.slots, (group + 1) * from.slots), to);
+    }
+  }
+
+  /** Into the first free slot; where none is, into the one that the slot's first number says. */
+  add(gist: PackedSlots): Places {
+    const places = new Uint32Array(GROUPS * gist.slots);
+    places.forEach((_, cell) => {
+      const group = Math.floor(cell / gist.slots);
+      const free = this.counts.subarray(group * this.slots, (group + 1) * this.slots).indexOf(0);
+      const slot = free < 0 ? (gist.keys[cell * HEAD_SIZE]! + 128) % this.slots : free;
+      places[cell] = slot * 2 + (free < 0 ? 0 : 1);
+      this.move(gist, cell, group * this.slots + slot, 1);
+      if (free >= 0) this.created[group * this.slots + slot] = 1;
+    });
+    return places;
+  }
+
+  remove(gist: PackedSlots, places: Places): void {
+    if (places.length !== GROUPS * gist.slots)
+      throw new LongviewError('stale', 'These are not the places of this gist.');
+    places.forEach((place, cell) => {
+      const to = Math.floor(cell / gist.slots) * this.slots + (place >>> 1);
+      this.move(gist, cell, to, -1);
+      if (place & 1) this.created[to] = 0;
+      if (this.counts[to]! < 0) throw new LongviewError('stale', 'This gist is not there.');
+    });
+  }
+
+  packed(): StateSlots {
+    const [keys, values] = [new Int16Array(this.keys.length), new Int16Array(this.values.length)];
+    keys.set(this.keys);
+    values.set(this.values);
+    const counts = Float32Array.from(this.counts);
+    const scales = (): Float32Array => counts.map(count => (count > 0 ? 1 / count : 0));
+    const ones = (): Float32Array => counts.map(count => (count > 0 ? 1 : 0));
+    return {
+      ...{ groups: GROUPS, slots: this.slots, headSize: HEAD_SIZE },
+      ...{ keys, keyScales: scales(), values, valueScales: scales(), counts, keyRadii: ones(), valueRadii: ones() },
+      ...{ keyRadiusSums: counts.slice(), valueRadiusSums: counts.slice(), created: this.created.slice() },
+    };
+  }
+
+  private move(gist: PackedSlots, from: number, to: number, sign: 1 | -1): void {
+    for (let i = 0; i < HEAD_SIZE; i++) {
+      this.keys[to * HEAD_SIZE + i]! += sign * gist.keys[from * HEAD_SIZE + i]!;
+      this.values[to * HEAD_SIZE + i]! += sign * gist.values[from * HEAD_SIZE + i]!;
+    }
+    this.counts[to]! += sign;
   }
 }
 

@@ -6,7 +6,7 @@
 import { codeOf, messageOf } from '../../base/index.js';
 import type { ComposeOptions, Engine } from '../engine.js';
 import { openEngine } from '../local-engine.js';
-import type { PackedSlots } from '../slots.js';
+import type { ComposedState, PackedSlots } from '../slots.js';
 import type { CallName, ComposeBegin, EngineArguments, FromEngine, ToEngine } from './messages.js';
 
 const send = (message: FromEngine): void => {
@@ -75,6 +75,8 @@ function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: 
       return target.putState(first!, second!, third!);
     case 'putRecall':
       return target.putRecall(first!, second!);
+    case 'patch':
+      return target.patch(first!, second!, options);
     case 'read':
       return target.read(first!, { ...options, giveWay });
     case 'scoreRecall':
@@ -100,7 +102,7 @@ function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: 
 
 /** A composition whose gists come by call: a queue of one between the calls and `Engine.compose`. */
 class Composition {
-  private readonly result: Promise<PackedSlots>;
+  private readonly result: Promise<ComposedState>;
   private deliver: ((gist: PackedSlots | undefined) => void) | undefined;
   private wanted: Promise<PackedSlots | undefined>;
   private taken: (() => void) | undefined;
@@ -118,7 +120,7 @@ class Composition {
     await Promise.race([taken, this.result]);
   }
 
-  end(): Promise<PackedSlots> {
+  end(): Promise<ComposedState> {
     this.deliver!(undefined);
     return this.result;
   }

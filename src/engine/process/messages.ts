@@ -11,6 +11,7 @@ import type { CheckedLogits } from '../verify.js';
 export type CallName =
   | 'countTokens'
   | 'read'
+  | 'patch'
   | 'putState'
   | 'dropState'
   | 'putRecall'

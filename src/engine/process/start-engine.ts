@@ -19,8 +19,9 @@ import type {
   ModelDescription,
   ReadRequest,
   RecallScores,
+  StateChange,
 } from '../engine.js';
-import type { PackedSlots, Reading, RecallSlots } from '../slots.js';
+import type { ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from '../slots.js';
 import type { CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
 
 export interface StartOptions {
@@ -94,7 +95,7 @@ class EngineProcess implements Engine {
   async compose(
     gists: Iterable<PackedSlots> | AsyncIterable<PackedSlots>,
     options: ComposeOptions,
-  ): Promise<PackedSlots> {
+  ): Promise<ComposedState> {
     const id = `compose ${this.nextComposition++}`;
     await this.call('composeBegin', [id, { budget: options.budget, incoming: options.incoming }], options);
     const generation = this.generation;
@@ -118,7 +119,11 @@ class EngineProcess implements Engine {
     return this.call('composeEnd', [id]);
   }
 
-  putState(id: string, slots: PackedSlots, tokensPerSlot: number): Promise<void> {
+  patch(state: StateSlots, change: StateChange, options?: CallOptions): Promise<ComposedState> {
+    return this.call('patch', [state, change], options);
+  }
+
+  putState(id: string, slots: PackedSlots<Int8Array | Int16Array>, tokensPerSlot: number): Promise<void> {
     return this.call('putState', [id, slots, tokensPerSlot]);
   }
 

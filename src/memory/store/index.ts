@@ -1,5 +1,5 @@
 /** Door of the store: opening it, its values, their bytes, and who reads the workspace. Only `environment.ts` knows LMDB. */
-export { openStore } from './store.js';
+export { openStore, placesName } from './store.js';
 export type { GarbageOptions, Ledger, Store, StoreOptions, StoreWriter, StoredMemory } from './store.js';
 export { compactStore } from './compact.js';
 export { storeFolder } from './store-folder.js';

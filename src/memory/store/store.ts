@@ -162,6 +162,19 @@ export class Store implements Disposable {
     return blob.value.name === name ? ok(blob.value.bytes) : failed('blob of another name');
   }
 
+  /** Names of the blobs that begin so, ordered. Reads no blob. */
+  blobNames(prefix: string): string[] {
+    const start = Buffer.from(prefix, 'utf8');
+    return this.live.look(({ blobs }) => {
+      const names: string[] = [];
+      for (const key of blobs.getKeys({ start })) {
+        if (Buffer.compare(key.subarray(0, start.byteLength), start) !== 0) break;
+        names.push(Buffer.from(key).toString('utf8'));
+      }
+      return names;
+    });
+  }
+
   /**
    * Runs `actions` in one transaction: all of it is on the disk when the promise resolves, or nothing is when it rejects
    * (`disk-full`, `permission`, `locked`, `internal`; a `RangeError` for arguments that contradict each other). `actions` must not be asynchronous.
@@ -327,7 +340,8 @@ export class Store implements Disposable {
   }
 }
 
-function removeMemory({ memories, stamps }: Environment, key: MemoryKey): void {
+function removeMemory({ memories, stamps, blobs }: Environment, key: MemoryKey): void {
+  blobs.removeSync(bytesOf(placesName(key)));
   memories.removeSync(bytesOf(key));
   stamps.removeSync(bytesOf(key));
 }
@@ -356,6 +370,11 @@ function claimFormat(live: LiveEnvironment, workspace: string, log: Log): void {
     const claimed = encodeFormatRecord({ format: STORE_FORMAT, workspace });
     environment.format.putSync(FORMAT_KEY, Buffer.from(claimed));
   });
+}
+
+/** Name of the blob that says where a memory's slots are in the workspace state; it leaves with the memory. */
+export function placesName(key: MemoryKey): string {
+  return `places ${key}`;
 }
 
 function bytesOf(text: string): Uint8Array {
