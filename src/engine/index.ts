@@ -16,6 +16,7 @@ export type {
   StateChange,
 } from './engine.js';
 export type { ComposedState, PackedSlots, PlacedGist, Places, Reading, RecallSlots, StateSlots } from './slots.js';
+export { packAsGist } from './packing.js';
 export { openEngine } from './local-engine.js';
 export { startEngine } from './process/start-engine.js';
 export type { StartOptions } from './process/start-engine.js';

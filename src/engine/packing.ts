@@ -2,7 +2,7 @@
  * float32 sums ⇄ int8 means with a scale per slot: what leaves the engine and lies on disk (slots.ts); a composed state's are
  * int16, since it is packed again after each patch. Pure.
  */
-import type { PackedSlots, RecallSlots } from './slots.js';
+import type { PackedSlots, RecallSlots, StateSlots } from './slots.js';
 import type { KeySlots, Slots } from './state.js';
 
 type Rows = Int8Array | Int16Array;
@@ -14,6 +14,11 @@ export function packSlots(state: Slots): PackedSlots {
 /** The same in int16. */
 export function packFinely(state: Slots): PackedSlots<Int16Array> {
   return packInto(state, new Int16Array(state.keySum.length), new Int16Array(state.valueSum.length));
+}
+
+/** A composed state as a gist: it can be put into others, and not be patched any more. */
+export function packAsGist(state: StateSlots): PackedSlots {
+  return packSlots(unpackSlots(state));
 }
 
 function packInto<R extends Rows>(state: Slots, keys: R, values: R): PackedSlots<R> {

@@ -4,7 +4,7 @@
  * text, model and settings is looked up, not read. Holds the text once and the slots of one part at a time.
  */
 import { throwIfCancelled, type Log, type ProgressListener } from '../base/index.js';
-import type { Engine, PackedSlots, Reading } from '../engine/index.js';
+import { packAsGist, type Engine, type PackedSlots, type Reading } from '../engine/index.js';
 import { memoryKeyOf } from './memory-keys.js';
 import { hashOfPart, partsOfText } from './parts.js';
 import type { MemorySettings } from './settings.js';
@@ -166,7 +166,8 @@ async function gistOfParts(path: string, { parts, hashes, tokens }: PartsOfFile,
   const recall = first?.ok ? first.value.recall : { heads: 0, headSize: 0 };
   const incoming = parts.reduce((sum, part) => sum + (gistOf(store, part.key)?.slots ?? 0), 0);
   const running = await work.engine();
-  const gist = await running.compose(gistsOf(store, parts), { budget: GIST_SLOTS, incoming, signal });
+  const { state } = await running.compose(gistsOf(store, parts), { budget: GIST_SLOTS, incoming, signal });
+  const gist = packAsGist(state);
   throwIfCancelled(signal);
   const none = new Float32Array(0);
   await store.putMemory(key, {
