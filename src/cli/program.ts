@@ -4,13 +4,16 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { AskFlags } from './commands/ask.js';
+import type { ExportFlags } from './commands/export.js';
 import type { ForgetFlags } from './commands/forget.js';
 import type { ConvertFlags } from './commands/model-convert.js';
+import type { ReadFlags } from './commands/read.js';
 import type { RecallFlags } from './commands/recall.js';
 import type { StatusFlags } from './commands/status.js';
 import type { SummarizeFlags } from './commands/summarize.js';
 import type { Call, GlobalFlags } from './house.js';
 import type { ConsentFlags } from './model-consent.js';
+import type { Shard } from '../memory/index.js';
 import { version } from './version.js';
 
 export function buildProgram(call: Call): Command {
@@ -62,11 +65,12 @@ export function buildProgram(call: Call): Command {
     .command('read')
     .description('read what is new or changed in a folder')
     .argument('<dir>', 'the folder')
+    .option('--shard <i/n>', 'only the i-th of n shares of its files, for n machines', shard)
     .option('--json', 'one JSON object on stdout')
     .option('--yes', 'download the model without asking if it is missing')
     .action(async (dir: string, _flags, command: Command) => {
       const { runRead } = await import('./commands/read.js');
-      await runRead(call, dir, command.optsWithGlobals<ConsentFlags>());
+      await runRead(call, dir, command.optsWithGlobals<ReadFlags>());
     });
   program
     .command('status')
@@ -98,6 +102,27 @@ export function buildProgram(call: Call): Command {
     .action(async (dir: string, path: string | undefined, _flags, command: Command) => {
       const { runForget } = await import('./commands/forget.js');
       await runForget(call, dir, path, command.optsWithGlobals<ForgetFlags>());
+    });
+  program
+    .command('export')
+    .description('write the memory of a folder into one file')
+    .argument('<dir>', 'the folder')
+    .argument('<file>', 'the file, NAME.longview-memory')
+    .option('--force', 'replace a file of that name')
+    .option('--json', 'one JSON object on stdout')
+    .action(async (dir: string, file: string, _flags, command: Command) => {
+      const { runExport } = await import('./commands/export.js');
+      await runExport(call, dir, file, command.optsWithGlobals<ExportFlags>());
+    });
+  program
+    .command('import')
+    .description('take over memories that were exported, here or elsewhere')
+    .argument('<dir>', 'the folder')
+    .argument('<file...>', 'the exported files, e.g. one of each shard')
+    .option('--json', 'one JSON object on stdout')
+    .action(async (dir: string, files: string[], _flags, command: Command) => {
+      const { runImport } = await import('./commands/import.js');
+      await runImport(call, dir, files, command.optsWithGlobals<GlobalFlags>());
     });
   program
     .command('mcp')
@@ -167,4 +192,12 @@ function addModelCommands(program: Command, call: Call): void {
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 999,999.');
   return Number(text);
+}
+
+function shard(text: string): Shard {
+  const [, index, count] = /^([1-9]\d{0,3})\/([1-9]\d{0,3})$/.exec(text)?.map(Number) ?? [];
+  if (index === undefined || count === undefined || index > count) {
+    throw new InvalidArgumentError('It must be I/N with I from 1 to N, e.g. 2/3.');
+  }
+  return { index, count };
 }

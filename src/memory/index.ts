@@ -13,6 +13,9 @@ export type {
 export { walkedAfterChangeOf } from './walk/index.js';
 export { hasMemory, openWorkspaceMemory } from './open.js';
 export type { OpenOptions } from './open.js';
+export { EXPORT_EXTENSION } from './portable/index.js';
+export type { ExportReport, ImportReport } from './portable/index.js';
+export type { Shard } from './shards.js';
 export { DEFAULT_SETTINGS } from './settings.js';
 export type { MemorySettings } from './settings.js';
 export type { Block } from './block.js';

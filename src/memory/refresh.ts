@@ -9,6 +9,7 @@ import { placedKeys } from './kept-state.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { isToBeRead, scanLedger, type ScanResult } from './ledger-scan.js';
 import type { LedgerView } from './ledger-view.js';
+import { lookUpFiles } from './look-up.js';
 import { memoryEndings } from './memory-keys.js';
 import { readFiles, type ReadCounts } from './read-files.js';
 import type { RecallIndex } from './recall-index.js';
@@ -56,18 +57,7 @@ export class Refresher {
   async run(work: RefreshWork): Promise<ReadReport> {
     const start = performance.now();
     const counts: Counts = { read: 0, failed: 0, tokens: 0, gone: 0 };
-    for (;;) {
-      const lease = await this.becomeReader(work);
-      try {
-        await this.readAll({ ...work, signal: AbortSignal.any([work.signal, lease.lost]) }, counts);
-        break;
-      } catch (error) {
-        // After a long sleep of the machine another process may have taken over: wait for it and look again.
-        if (!lease.lost.aborted || work.signal.aborted) throw error;
-      } finally {
-        await lease.dispose();
-      }
-    }
+    await this.asReader(work, own => this.readAll(own, counts));
     return {
       filesRead: counts.read,
       filesForgotten: counts.gone,
@@ -75,6 +65,32 @@ export class Refresher {
       tokensRead: counts.tokens,
       readMs: performance.now() - start,
     };
+  }
+
+  /**
+   * Runs `action` as the one process that reads, with a signal that the end of that aborts too; again where another process
+   * took over meanwhile.
+   */
+  async asReader<T>(work: RefreshWork, action: (work: RefreshWork) => Promise<T>): Promise<T> {
+    for (;;) {
+      const lease = await this.becomeReader(work);
+      try {
+        return await action({ ...work, signal: AbortSignal.any([work.signal, lease.lost]) });
+      } catch (error) {
+        // After a long sleep of the machine another process may have taken over: wait for it and look again.
+        if (!lease.lost.aborted || work.signal.aborted) throw error;
+      } finally {
+        await lease.dispose();
+      }
+    }
+  }
+
+  /** Scans, and lets files stand on memories that are there; reads nothing into memory. For `asReader`. */
+  async lookUp(work: RefreshWork, model: string): Promise<void> {
+    const { store, files, settings, log } = this.parts;
+    const { waiting } = await scanLedger({ ...work, store, files });
+    work.onScanned();
+    await lookUpFiles(waiting, { ...work, store, files, model, settings, log });
   }
 
   private async becomeReader({ signal, onProgress, onScanned }: RefreshWork): Promise<ReaderLease> {

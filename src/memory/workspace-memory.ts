@@ -4,6 +4,8 @@
  */
 import type { Disposable, ProgressListener, Result } from '../base/index.js';
 import type { PackedSlots } from '../engine/index.js';
+import type { ExportOptions, ExportReport, ImportReport } from './portable/index.js';
+import type { Shard } from './shards.js';
 import type { WorkspaceDefinitions } from './workspace-definitions.js';
 
 /** The contract of `--json` (product.md): counts of files by ledger state; `total` includes the skipped. */
@@ -118,4 +120,13 @@ export interface WorkspaceMemory extends Disposable {
   forget(path: string, options?: WorkOptions): Promise<void>;
   /** Drops everything of this workspace. */
   forgetAll(): Promise<void>;
+  /** Writes what is remembered into one file, for another machine or folder; looks at no file of the workspace. */
+  exportTo(file: string, options?: ExportOptions): Promise<ExportReport>;
+  /**
+   * Takes exports over, after all of them were checked; files of the folder that are as they were read there then count as
+   * read. Throws where one is damaged, or of another model, version or settings; then nothing is taken.
+   */
+  importFrom(files: readonly string[], options?: WorkOptions): Promise<ImportReport>;
+  /** Files that one of several machines reads (`only` of a refresh): all of them have the same folder. */
+  shard(shard: Shard, options?: WorkOptions): Promise<ReadonlySet<string>>;
 }

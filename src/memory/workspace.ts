@@ -11,11 +11,20 @@ import type { LazyEngine } from './lazy-engine.js';
 import { dropState } from './kept-state.js';
 import { SUMMARY_MARK, scanLedger } from './ledger-scan.js';
 import { LedgerView } from './ledger-view.js';
+import {
+  exportMemory,
+  importMemory,
+  type ExportOptions,
+  type ExportReport,
+  type ImportReport,
+  type ModelFacts,
+} from './portable/index.js';
 import { RecallIndex } from './recall-index.js';
 import { recallSpans } from './recall.js';
 import { Refresher } from './refresh.js';
 import type { MemorySettings } from './settings.js';
-import type { SourceFiles } from './source-files.js';
+import { pathsOfShard, type Shard } from './shards.js';
+import type { SeenFile, SourceFiles } from './source-files.js';
 import { compactStore, gistKeyOf, isWhole, tokensOf, type LedgerRow, type Store } from './store/index.js';
 import { TextCache } from './text-cache.js';
 import type {
@@ -40,6 +49,8 @@ export interface WorkspaceParts {
   readonly engine: LazyEngine;
   /** Fingerprint of the model, when it is known without starting the engine. */
   readonly model: string | undefined;
+  /** What else exports need to know of it. */
+  readonly modelFacts?: ModelFacts;
   readonly settings: MemorySettings;
   readonly log: Log;
   /** Milliseconds between tries to become the reader. */
@@ -241,6 +252,33 @@ export class Workspace implements WorkspaceMemory {
       await this.index.push(engine);
       await this.state.release(engine);
     });
+  }
+
+  exportTo(file: string, options: ExportOptions = {}): Promise<ExportReport> {
+    return this.alone(options, work =>
+      exportMemory(file, { ...this.parts, rows: this.ledger.rows(), model: this.ledger.model }, work),
+    );
+  }
+
+  importFrom(files: readonly string[], options: WorkOptions = {}): Promise<ImportReport> {
+    return this.alone(options, async work => {
+      const counts = await importMemory(
+        files,
+        { ...this.parts, model: this.ledger.model, refresher: this.refresher },
+        work,
+      );
+      return { ...counts, coverage: this.coverage() };
+    });
+  }
+
+  async shard(shard: Shard, options: WorkOptions = {}): Promise<ReadonlySet<string>> {
+    const files: SeenFile[] = [];
+    // Whatever this machine knows of them already.
+    for await (const file of this.parts.files.walk(() => undefined, options.signal)) {
+      throwIfCancelled(options.signal);
+      if (file.skipped === undefined) files.push(file);
+    }
+    return pathsOfShard(files, shard);
   }
 
   async dispose(): Promise<void> {

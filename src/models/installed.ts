@@ -17,7 +17,12 @@ export interface InstalledModel {
   readonly folder: string;
   readonly manifest: ModelManifest;
   /** What memories need to know of it before it is loaded. */
-  readonly description: { readonly name: string; readonly fingerprint: string };
+  readonly description: {
+    readonly name: string;
+    readonly fingerprint: string;
+    /** Of the states it makes; absent where the manifest does not say. */
+    readonly shape?: { readonly groups: number; readonly headSize: number };
+  };
 }
 
 export interface ListedModel {
@@ -89,14 +94,19 @@ async function open(folder: string, absent?: string): Promise<InstalledModel> {
   try {
     const manifest = await readModelManifest(folder);
     await checkSizes(folder, manifest);
-    const description = { name: manifest.name, fingerprint: manifest.fingerprint };
-    return { name: manifest.name, folder, manifest, description };
+    return { name: manifest.name, folder, manifest, description: descriptionOf(manifest) };
   } catch (error) {
     if (absent !== undefined && error instanceof LongviewError && error.code === 'not-found') {
       throw new LongviewError('not-found', absent, { cause: error });
     }
     throw error;
   }
+}
+
+function descriptionOf({ name, fingerprint, architecture }: ModelManifest): InstalledModel['description'] {
+  if (!architecture) return { name, fingerprint };
+  const { layers, kvmLayers = layers, keyHeads, headSize } = architecture;
+  return { name, fingerprint, shape: { groups: kvmLayers * keyHeads, headSize } };
 }
 
 /** Deletes a model and its downloads. It is gone for others at once, before its bytes are. Throws `not-found`. */

@@ -25,6 +25,10 @@ export const FrameKind = {
   format: 4,
   lease: 5,
   stamp: 6,
+  /** In exported files alone (`portable/export-file.ts`). */
+  exportHead: 7,
+  exportedFile: 8,
+  exportEnd: 9,
 } as const;
 export type FrameKind = (typeof FrameKind)[keyof typeof FrameKind];
 
