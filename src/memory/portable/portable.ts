@@ -40,7 +40,11 @@ export function exportMemory(
   }
   const head = { model: { name: modelFacts?.name ?? '', fingerprint: model }, settings: settingsOfText(settings) };
   const settingsOf = (path: string): string => readingSettings(settings, path);
-  return writeExport({ store, rows, head, ending: memoryEndings(model, settings), settings: settingsOf }, file, options);
+  return writeExport(
+    { store, rows, head, ending: memoryEndings(model, settings), settings: settingsOf },
+    file,
+    options,
+  );
 }
 
 export async function importMemory(
