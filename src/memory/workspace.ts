@@ -274,7 +274,7 @@ export class Workspace implements WorkspaceMemory {
   async shard(shard: Shard, options: WorkOptions = {}): Promise<ReadonlySet<string>> {
     const files: SeenFile[] = [];
     // Whatever this machine knows of them already.
-    for await (const file of this.parts.files.walk(() => undefined, options.signal)) {
+    for await (const file of this.parts.files.walk(() => undefined, { signal: options.signal })) {
       throwIfCancelled(options.signal);
       if (file.skipped === undefined) files.push(file);
     }
