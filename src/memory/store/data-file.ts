@@ -26,7 +26,8 @@ export interface MetaPages {
   readonly fault: string | undefined;
 }
 
-const PAGE_SIZES = [4096, 8192, 16384, 32768, 65536, 2048, 1024, 512];
+/** In the order of how often they are met. */
+export const PAGE_SIZES = [4096, 8192, 16384, 32768, 65536, 2048, 1024, 512];
 const TRIES_BESIDE_A_WRITER = 3;
 const WAIT_MS = 20;
 

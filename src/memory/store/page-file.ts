@@ -21,7 +21,8 @@
  *
  *   0       8     number of the page
  *   8       8     transaction that wrote it
- *   18      2     flags: 1 = branch, 2 = leaf
+ *   18      2     flags: 1 = branch, 2 = leaf, 4 = first of a value that lies elsewhere
+ *   20      4     pages of that value; of others:
  *   20      2     end of the entries' offsets, 2 bytes each, which begin at 24
  *   22      2     begin of the entries
  *
@@ -86,6 +87,7 @@ const MAGIC = 0xbeefc0de;
 const DATA_VERSION = 2;
 const BRANCH = 1;
 const LEAF = 2;
+const OVERFLOW = 4;
 const IS_ELSEWHERE = 1;
 const IS_TREE = 2;
 
@@ -120,7 +122,14 @@ export class PageFile {
     return this.bytes(entry.elsewhere * this.pageSize + HEAD, entry.length);
   }
 
-  /** Pages of a value that lies elsewhere. */
+  /** The head of the pages of a value that begins at this one, if it is one. */
+  overflow(number: number): { readonly pages: number; readonly transaction: number } | undefined {
+    const head = this.bytes(number * this.pageSize, HEAD);
+    const isOverflow = head.byteLength === HEAD && numberAt(head, 0) === number && head.readUInt16LE(18) === OVERFLOW;
+    return isOverflow ? { pages: head.readUInt32LE(20), transaction: numberAt(head, 8) } : undefined;
+  }
+
+  /** Pages that a value which lies elsewhere needs. */
   overflowPages(entry: LeafEntry): number {
     return Math.floor((HEAD - 1 + entry.length) / this.pageSize) + 1;
   }

@@ -1,7 +1,7 @@
 /**
  * Follows the trees of an LMDB data file in the order of their keys, past what is broken, and says what that is: the check
  * before LMDB maps a file (`data-file.ts`), and the way to what is left of a damaged one (`salvage.ts`). Looks at every
- * branch and leaf page and at the free list; of values that lie elsewhere only at where they lie. Never writes.
+ * branch and leaf page, at the free list, and at the first page of values that lie elsewhere. Never writes.
  */
 import { GiveWay } from '../give-way.js';
 import { NO_PAGE, treeOf } from './page-file.js';
@@ -180,13 +180,15 @@ class Walker implements Walk {
   /** Pages of a value that lies elsewhere, or what is wrong with that. */
   private takeElsewhere(entry: LeafEntry): number | string {
     if (entry.elsewhere === undefined) return 0;
-    const count = this.file.overflowPages(entry);
+    const count = entry.elsewherePages ?? 0;
     const end = entry.elsewhere + count;
     if (entry.elsewhere < 2 || end > this.file.pages || end - 1 > this.snapshot.lastPage) {
       return `page ${end - 1} is missing`;
     }
-    if (count !== entry.elsewherePages) return `the value at page ${entry.elsewhere} has another length`;
-    return this.take(entry.elsewhere, count, IN_TREE) ?? count;
+    const head = this.file.overflow(entry.elsewhere);
+    const isItsHead =
+      head?.pages === count && head.transaction <= this.snapshot.transaction && this.file.overflowPages(entry) <= count;
+    return isItsHead ? (this.take(entry.elsewhere, count, IN_TREE) ?? count) : `page ${entry.elsewhere} is broken`;
   }
 
   /** Length, then pages, a run of n pages as -n and the first, 0 for nothing. */

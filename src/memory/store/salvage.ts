@@ -11,7 +11,8 @@ import type { Result } from '../../base/index.js';
 import { GiveWay } from '../give-way.js';
 import { decodeBlob } from './blob.js';
 import { BulkWriter } from './bulk-writer.js';
-import { readMetas } from './data-file.js';
+import { PAGE_SIZES, readMetas } from './data-file.js';
+import type { MetaPages } from './data-file.js';
 import { CONTENT, DATA_FILE, openDatabases } from './databases.js';
 import type { ContentName } from './databases.js';
 import { decodeFileMemory, keyFits, keyPrefixOfPath } from './file-memory.js';
@@ -49,23 +50,28 @@ export async function salvage(folder: string): Promise<Salvaged> {
   }
 }
 
+/** Whether all entries were kept. */
 async function keepEntries(path: string, keep: Keeper): Promise<boolean> {
-  const { pageSize } = readMetas(path) ?? {};
-  if (pageSize === undefined) return false;
-  const file = PageFile.open(path, pageSize);
-  try {
-    const found = await findSnapshot(path, file);
-    if (found === undefined) return false;
-    const { snapshot, expected } = found;
-    const onEntry = (entry: LeafEntry): void => keep.take(file, entry);
-    const { uses, freeIsWhole } = await walkPages(file, snapshot, { onEntry });
-    if (freeIsWhole) {
-      for (const page of await unmetLeaves(file, found.meta, uses)) page.entries.forEach(onEntry);
+  const metas = readMetas(path);
+  if (metas === undefined) return false;
+  // Without a meta page no size of the pages is known; with a wrong one nothing is found.
+  for (const pageSize of metas.pageSize === undefined ? PAGE_SIZES : [metas.pageSize]) {
+    const file = PageFile.open(path, pageSize);
+    try {
+      const found = await findSnapshot(file, metas);
+      if (found === undefined) continue;
+      const { snapshot, expected } = found;
+      const onEntry = (entry: LeafEntry): void => keep.take(file, entry);
+      const { uses, freeIsWhole } = await walkPages(file, snapshot, { onEntry });
+      if (freeIsWhole) {
+        for (const page of await unmetLeaves(file, found.meta, uses)) page.entries.forEach(onEntry);
+      }
+      return expected !== undefined && keep.entries === expected && keep.refused === 0;
+    } finally {
+      file.close();
     }
-    return expected !== undefined && keep.entries === expected && keep.refused === 0;
-  } finally {
-    file.close();
   }
+  return false;
 }
 
 interface FoundSnapshot {
@@ -76,8 +82,7 @@ interface FoundSnapshot {
 }
 
 /** The newest state of the store that the file tells of. An older one never: it may hold what was forgotten since. */
-async function findSnapshot(path: string, file: PageFile): Promise<FoundSnapshot | undefined> {
-  const { newest, oldest, fault } = readMetas(path) ?? {};
+async function findSnapshot(file: PageFile, { newest, oldest, fault }: MetaPages): Promise<FoundSnapshot | undefined> {
   let meta: Snapshot | undefined;
   const root = newest && rootOf(file, newest);
   // Every commit writes the page that leads to the databases.
@@ -119,21 +124,22 @@ function nameOf(entry: LeafEntry): string {
   return entry.key.toString('latin1').replace('\0', '');
 }
 
-/** The newest page that leads to the store's databases, looked for in the whole file. */
+/** The newest page that leads to the store's databases, looked for in the whole file; none if a page is newer. */
 async function newestMain(file: PageFile): Promise<{ tree: Tree; transaction: number } | undefined> {
   const others = new GiveWay();
+  let newest = 0;
   let best: { tree: Tree; transaction: number } | undefined;
   for (let root = 2; root < file.pages; root++) {
     await others.step();
     const page = file.page(root);
-    if (typeof page === 'string' || page.kind !== 'leaf' || page.transaction <= (best?.transaction ?? 0)) continue;
-    const names = page.entries.map(nameOf);
-    if (!page.entries.every(entry => treeOf(entry)) || !CONTENT.every(name => names.includes(name))) continue;
-    const entries = page.entries.length;
-    const tree = { flags: 0, depth: 1, branches: 0, leaves: 1, overflows: 0, entries, root };
+    if (typeof page === 'string' || page.transaction < newest) continue;
+    newest = page.transaction;
+    const names = page.kind === 'leaf' && page.entries.every(entry => treeOf(entry)) ? page.entries.map(nameOf) : [];
+    if (!CONTENT.every(name => names.includes(name))) continue;
+    const tree = { flags: 0, depth: 1, branches: 0, leaves: 1, overflows: 0, entries: names.length, root };
     best = { tree, transaction: page.transaction };
   }
-  return best;
+  return best?.transaction === newest ? best : undefined;
 }
 
 /** Leaf pages of the snapshot that no sound page leads to, newest first. */

@@ -112,7 +112,7 @@ export class Store implements Disposable {
 
   /** The memory, the reason why it cannot be used, or `undefined` if there is none. */
   getMemory(key: MemoryKey): Result<FileMemory> | undefined {
-    const bytes = this.read('memories', bytesOf(key));
+    const bytes = this.read('memories', keyBytes(key));
     if (bytes === undefined) return undefined;
     const memory = decodeFileMemory(bytes);
     if (!memory.ok) return memory;
@@ -121,7 +121,7 @@ export class Store implements Disposable {
   }
 
   hasMemory(key: MemoryKey): boolean {
-    return this.live.look(({ memories }) => memories.doesExist(bytesOf(key)));
+    return this.live.look(({ memories }) => memories.doesExist(keyBytes(key)));
   }
 
   putMemory(key: MemoryKey, memory: FileMemory): Promise<void> {
@@ -280,8 +280,8 @@ export class Store implements Disposable {
           throw new RangeError(`Not the key of ${memory.path}: ${key}`);
         const bytes = encodeFileMemory(memory);
         const stamp = encodeStamp({ writtenAt: this.now(), bytes: bytes.byteLength, path: memory.path });
-        memories.putSync(bytesOf(key), Buffer.from(bytes.buffer));
-        stamps.putSync(bytesOf(key), Buffer.from(stamp.buffer));
+        memories.putSync(keyBytes(key), Buffer.from(bytes.buffer));
+        stamps.putSync(keyBytes(key), Buffer.from(stamp.buffer));
       },
       deleteMemory: key => removeMemory(environment, key),
       putBlob: (name, bytes) => blobs.putSync(bytesOf(name), Buffer.from(encodeBlob(name, bytes).buffer)),
@@ -342,8 +342,8 @@ export class Store implements Disposable {
 
 function removeMemory({ memories, stamps, blobs }: Environment, key: MemoryKey): void {
   blobs.removeSync(bytesOf(placesName(key)));
-  memories.removeSync(bytesOf(key));
-  stamps.removeSync(bytesOf(key));
+  memories.removeSync(keyBytes(key));
+  stamps.removeSync(keyBytes(key));
 }
 
 /** Clears a store of another format and writes whose it is. */
@@ -375,6 +375,11 @@ function claimFormat(live: LiveEnvironment, workspace: string, log: Log): void {
 /** Name of the blob that says where a memory's slots are in the workspace state; it leaves with the memory. */
 export function placesName(key: MemoryKey): string {
   return `places ${key}`;
+}
+
+/** Keys are ASCII; one that damage changed may have other bytes, and is found again by them. */
+function keyBytes(key: MemoryKey): Uint8Array {
+  return Buffer.from(key, 'latin1');
 }
 
 function bytesOf(text: string): Uint8Array {
