@@ -5,7 +5,7 @@
 import { LongviewError, codeOf, throwIfCancelled, type ProgressListener } from '../base/index.js';
 import type { Engine, GenerateResult } from '../engine/index.js';
 import { questionTerms, termsOf, type Coverage, type RecalledSpan, type WorkspaceMemory } from '../memory/index.js';
-import { checkCitations, isWithin, placeOf, type Citation, type Place } from './citations.js';
+import { checkCitations, isWithin, placeOnly, shownPlace, type Citation, type Place } from './citations.js';
 import { coverageLine } from './coverage.js';
 import { completed, withoutLoops } from './loops.js';
 import { PROMPT_LIMITS, promptOf, styleFor } from './prompt.js';
@@ -45,7 +45,7 @@ export interface AskOptions {
 /** The contract of `longview ask --json`. Milliseconds from the call. */
 export interface AskResult {
   readonly answer: string;
-  readonly recalled: readonly { path: string; startLine: number; endLine: number; score: number }[];
+  readonly recalled: readonly (Place & { readonly score: number })[];
   readonly citations: readonly Citation[];
   readonly coverage: Coverage;
   readonly timing: {
@@ -91,7 +91,7 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
   const totalMs = performance.now() - start;
   return {
     answer,
-    recalled: spans.map(({ path, startLine, endLine, score }) => ({ path, startLine, endLine, score })),
+    recalled: spans.map(withoutText),
     citations: written?.citations ?? [],
     coverage,
     timing: {
@@ -105,6 +105,11 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
     model: engine.model.name,
     provider: engine.model.provider.name,
   };
+}
+
+/** A span as it is told to others: they read the file, or have it opened. */
+export function withoutText(span: RecalledSpan): Place & { readonly score: number } {
+  return { ...placeOnly(span), score: span.score };
 }
 
 interface Written {
@@ -154,8 +159,12 @@ async function write(
   const { text, citations } = await checkCitations(withoutLoops(whole).trim(), places, memory, request.selection);
   const parts = [text === '' ? 'The model wrote nothing.' : text];
   if (!citations.some(citation => citation.ok)) {
-    const nearest = (places.length > 0 ? places : spans).slice(0, 3).map(place => `\`${placeOf(place)}\``);
-    parts.push(`The answer names no place that holds. Places recalled: ${nearest.join(', ')}`);
+    const nearest = (places.length > 0 ? places : spans).slice(0, 3);
+    const shown = nearest.map(async place => {
+      const { path, startLine, endLine } = place;
+      return shownPlace({ ...place, place: await memory.placeName(path, startLine, endLine) });
+    });
+    parts.push(`The answer names no place that holds. Places recalled: ${(await Promise.all(shown)).join(', ')}`);
   }
   if (!request.selection && !namesTheQuestion(question, spans)) {
     parts.push('No word of the question stands in the places recalled, so they may not answer it.');

@@ -9,16 +9,20 @@ export interface Citation {
   readonly path: string;
   readonly startLine: number;
   readonly endLine: number;
+  /** As in `Place`. */
+  readonly place?: string;
   readonly ok: boolean;
   /** Why it does not hold. */
   readonly why?: string;
 }
 
-/** A place with a number in the prompt. */
+/** Lines of a file. */
 export interface Place {
   readonly path: string;
   readonly startLine: number;
   readonly endLine: number;
+  /** Where the lines stand in a document, e.g. `page 3`; none where they are the file's own. */
+  readonly place?: string;
 }
 
 /** A reference in a text, before it is checked. */
@@ -34,12 +38,15 @@ export interface CheckedText {
   readonly citations: readonly Citation[];
 }
 
-type Files = Pick<WorkspaceMemory, 'files' | 'hashOf' | 'source'>;
+type Files = Pick<WorkspaceMemory, 'files' | 'hashOf' | 'source' | 'placeName'>;
 
 const range = String.raw`(?::L?|#L|,?\s+lines?\s+)(\d{1,7})(?:\s?[-–]\s?L?(\d{1,7}))?(?![\w:])`;
 const quoted = new RegExp(String.raw`\x60([^\x60\n:#]{1,300}?)\x60?${range}\x60?`, 'gu');
 const bare = new RegExp(String.raw`(?<![\p{L}\p{N}/\\.@~+-])([\p{L}\p{N}_@~+.\-/\\()\[\]$]{1,300}?)${range}`, 'gu');
 const numbered = /(?<![\p{L}\p{N}_\])`])\[(\d{1,2}(?:\s*,\s*\d{1,2})*)\](?![([:\p{L}\p{N}])/gu;
+
+/** A bracket before a path that is not closed in it. */
+const opening = /^[([]+(?=[^)\]]*$)/;
 
 /** All references in a text, by their place in it; `[n]` is the n-th of `places`. */
 export function referencesIn(text: string, places: readonly Place[], isFile: (path: string) => boolean): Reference[] {
@@ -63,7 +70,7 @@ export function referencesIn(text: string, places: readonly Place[], isFile: (pa
         path,
         startLine,
         endLine: match[3] === undefined ? startLine : Number(match[3]),
-        from: match.index,
+        from: match.index + (opening.exec(match[1]!)?.[0].length ?? 0),
         to: match.index + match[0].length,
       });
     }
@@ -104,7 +111,7 @@ export async function checkCitations(
     checked.set(key, citation);
     const isList = index > 0 && references[index - 1]!.from === reference.from;
     out += isList ? ', ' : text.slice(at, reference.from);
-    out += citation.ok ? `\`${key}\`` : `~~${key}~~ (${citation.why ?? 'not checked'})`;
+    out += citation.ok ? shownPlace(citation) : `~~${key}~~ (${citation.why ?? 'not checked'})`;
     at = reference.to;
   }
   return { text: out + text.slice(at), citations: [...checked.values()] };
@@ -113,6 +120,24 @@ export async function checkCitations(
 /** `path:line` or `path:line-line`. */
 export function placeOf({ path, startLine, endLine }: Place): string {
   return startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
+}
+
+/** `path:line-line (page 3)`: as `placeOf`, and where that is in a document. */
+export function placeInDocument(place: Place): string {
+  return placeOf(place) + inDocument(place);
+}
+
+/** The same as Markdown: the lines as code. */
+export function shownPlace(place: Place): string {
+  return `\`${placeOf(place)}\`${inDocument(place)}`;
+}
+
+function inDocument({ place }: Place): string {
+  return place === undefined ? '' : ` (${place})`;
+}
+
+export function placeOnly({ path, startLine, endLine, place }: Place): Place {
+  return { path, startLine, endLine, ...(place !== undefined && { place }) };
 }
 
 export function isWithin(inner: Place, outer: Place): boolean {
@@ -142,14 +167,15 @@ async function check(
   const count = lines.at(-1) === '' ? lines.length - 1 : lines.length;
   if (startLine < 1 || endLine < startLine) return failed('no such lines');
   if (endLine > count) return failed(`the file has ${count} lines`);
-  return { path, startLine, endLine, ok: true };
+  const named = await memory.placeName(path, startLine, endLine);
+  return { path, startLine, endLine, ...(named !== undefined && { place: named }), ok: true };
 }
 
 function tidy(path: string): string {
   return path
     .trim()
     .replace(/\\/g, '/')
-    .replace(/^[([]+(?=[^)\]]*$)/, '')
+    .replace(opening, '')
     .replace(/^(?:\.\/)+/, '');
 }
 

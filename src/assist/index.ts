@@ -1,9 +1,9 @@
 /** Door of `assist`. */
-export { ask } from './ask.js';
+export { ask, withoutText } from './ask.js';
 export type { AskOptions, AskRequest, AskResult } from './ask.js';
-export { checkCitations, placeOf, referencesIn } from './citations.js';
+export { checkCitations, placeInDocument, placeOf, referencesIn, shownPlace } from './citations.js';
 export type { CheckedText, Citation, Place, Reference } from './citations.js';
-export { coverageLine } from './coverage.js';
+export { coverageLine, reasonsLine } from './coverage.js';
 export { promptOf, styleFor } from './prompt.js';
 export type { Prompt, PromptParts, PromptStyle } from './prompt.js';
 export { summarize, summaryCoverageLine } from './summarize.js';

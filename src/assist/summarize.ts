@@ -6,7 +6,7 @@
 import { LongviewError, throwIfCancelled, type ProgressListener } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import type { Coverage, ReadReport, WorkspaceMemory } from '../memory/index.js';
-import { checkPlace, type Place } from './citations.js';
+import { checkPlace, placeOnly, type Place } from './citations.js';
 import { coverageLine } from './coverage.js';
 import { draftOfChanges, findChanges, rememberChanges, type FoundChanges } from './summary-changes.js';
 import { draftOfFile, draftOfFolder, draftOfSelection, isUnder, type Draft, type TextOf } from './summary-draft.js';
@@ -100,9 +100,10 @@ export async function summarize(request: SummarizeRequest, options: SummarizeOpt
     const checks = await Promise.all(sentence.places.map(place => checkPlace(place, memory, shown)));
     // The file changed while its sentence was written.
     if (!checks.every(({ ok }) => ok)) continue;
+    const told = { ...sentence, places: checks.map(placeOnly) };
     firstSentenceMs ??= performance.now() - start;
-    summary.push(sentence);
-    options.onSentence?.(sentence);
+    summary.push(told);
+    options.onSentence?.(told);
   }
   if (changes) await rememberChanges(memory, signal);
   onProgress?.({ task: 'Summarizing', done: draft.tasks.length, total: draft.tasks.length, unit: 'steps' });

@@ -3,8 +3,9 @@
  * a kind of target. Reads through the memory alone.
  */
 import { LongviewError } from '../base/index.js';
-import { linesOf, type WorkOptions, type WorkspaceMemory } from '../memory/index.js';
+import { linesOf, type FileStatus, type WorkOptions, type WorkspaceMemory } from '../memory/index.js';
 import type { Place } from './citations.js';
+import { leftOut } from './coverage.js';
 import { shares, spread } from './summary-plan.js';
 import { sectionsOf, type Section } from './summary-sections.js';
 import type { SentenceTask } from './summary-sentence.js';
@@ -42,7 +43,8 @@ export function draftOfSelection({ path, startLine, text }: TextOf, most: number
 
 export async function draftOfFile(path: string, most: number, memory: WorkspaceMemory): Promise<Draft> {
   const sections = sectionsOf(path, await linesAsRead(path, memory));
-  return { ...base, tasks: tasksOf(sections, most), sections: sections.length, files: 1 };
+  const notes = notesOn(memory.files().filter(file => file.path === path));
+  return { ...base, notes, tasks: tasksOf(sections, most), sections: sections.length, files: 1 };
 }
 
 /** `folder` is relative, without a slash at its end; empty for the workspace. */
@@ -52,8 +54,10 @@ export async function draftOfFolder(
   memory: WorkspaceMemory,
   options: WorkOptions,
 ): Promise<Draft> {
-  const read = memory.files().filter(file => isUnder(file.path, folder) && memory.hashOf(file.path) !== undefined);
-  if (read.length === 0) return { ...base, tasks: [], sections: 0, files: 0 };
+  const files = memory.files().filter(file => isUnder(file.path, folder));
+  const notes = notesOn(files);
+  const read = files.filter(file => memory.hashOf(file.path) !== undefined);
+  if (read.length === 0) return { ...base, notes, tasks: [], sections: 0, files: 0 };
   const recalled = await memory.recall(GENERIC_QUESTION, { ...options, limit: MOST_RECALLED });
   const rank = new Map<string, number>();
   recalled.forEach(({ path }, at) => rank.set(path, rank.get(path) ?? at));
@@ -80,7 +84,12 @@ export async function draftOfFolder(
     most,
   );
   const tasks = texts.flatMap((text, at) => tasksOfFile(text.path, text.sections, share[at]!));
-  return { ...base, tasks, sections, files: read.length, workspace: folder === '' };
+  return { ...base, notes, tasks, sections, files: read.length, workspace: folder === '' };
+}
+
+function notesOn(files: readonly FileStatus[]): string[] {
+  const note = leftOut(files);
+  return note === undefined ? [] : [note];
 }
 
 const base: Pick<Draft, 'notes' | 'workspace'> = { notes: [], workspace: false };

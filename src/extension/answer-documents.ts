@@ -3,7 +3,7 @@
  * Keeps what is open, and some that were made but not shown. Never writes a file.
  */
 import * as vscode from 'vscode';
-import { findPlaces } from './answer-text.js';
+import { findPlaces, isDocument } from './answer-text.js';
 import type { Exchange } from './exchange.js';
 import { answerScheme } from './ids.js';
 
@@ -82,7 +82,7 @@ export class AnswerDocuments implements vscode.TextDocumentContentProvider, vsco
     const paths = exchange.checked.map(place => place.path);
     return findPlaces(document.getText(), paths).map(({ place, start, end }) => {
       const range = new vscode.Range(document.positionAt(start), document.positionAt(end));
-      const lines = `L${place.startLine},1-L${place.endLine + 1},1`;
+      const lines = isDocument(place.path) ? '' : `L${place.startLine},1-L${place.endLine + 1},1`;
       return new vscode.DocumentLink(range, vscode.Uri.joinPath(folder, place.path).with({ fragment: lines }));
     });
   }

@@ -106,9 +106,10 @@ class Links {
       if (part !== '') inlines.push({ kind: 'text', text: part });
     };
     for (const { place, start, end } of findPlaces(text, this.paths)) {
-      if (!this.isChecked(place)) continue;
+      const checked = this.checkedFor(place);
+      if (!checked) continue;
       plain(text.slice(at, start));
-      inlines.push({ kind: 'place', text: text.slice(start, end), place });
+      inlines.push({ kind: 'place', text: text.slice(start, end), place: checked });
       at = end;
     }
     plain(text.slice(at));
@@ -118,12 +119,17 @@ class Links {
   ofCode(text: string): Inline {
     const code = /^ .*[^ ].* $/.test(text) ? text.slice(1, -1) : text;
     const found = findPlaces(code, this.paths)[0];
-    const isPlace = found?.start === 0 && found.end === code.length && this.isChecked(found.place);
-    return isPlace ? { kind: 'place', text: code, place: found.place } : { kind: 'code', text: code };
+    const isWhole = found?.start === 0 && found.end === code.length;
+    const place = isWhole ? this.checkedFor(found.place) : undefined;
+    return place ? { kind: 'place', text: code, place } : { kind: 'code', text: code };
   }
 
-  private isChecked(place: Place): boolean {
-    return this.checked.some(whole => isPlaceWithin(place, whole));
+  /** The place, with what is known of where it is in a document; undefined where it was not checked. */
+  private checkedFor(place: Place): Place | undefined {
+    const around = this.checked.filter(whole => isPlaceWithin(place, whole));
+    // The closest one: a citation is often a part of what was recalled.
+    const whole = around.sort((a, b) => a.endLine - a.startLine - (b.endLine - b.startLine))[0];
+    return whole && { ...place, ...(whole.place !== undefined && { place: whole.place }) };
   }
 }
 

@@ -16,7 +16,7 @@ export interface AnswerParts {
 
 export function renderAnswer({ question, recalled, text, problem, reply }: AnswerParts): string {
   const blocks = [`# ${question.replace(/\s+/g, ' ').trim()}`];
-  if (recalled.length > 0) blocks.push(`Recalled:\n\n${recalled.map(place => `- ${placeText(place)}`).join('\n')}`);
+  if (recalled.length > 0) blocks.push(`Recalled:\n\n${recalled.map(place => `- ${placeShown(place)}`).join('\n')}`);
   const words = (reply?.answer ?? text).trim();
   if (words !== '') blocks.push('---', words);
   if (problem !== undefined) blocks.push(`*${problem}*`);
@@ -36,6 +36,16 @@ export function figuresOf({ timing, model, provider }: AskReply): string {
 
 export function placeText({ path, startLine, endLine }: Place): string {
   return startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
+}
+
+/** `path:line-line (page 3)`: as `placeText`, and where that is in a document. */
+export function placeShown(place: Place): string {
+  return place.place === undefined ? placeText(place) : `${placeText(place)} (${place.place})`;
+}
+
+/** True if the lines of places in that file are not the file's own: it is opened as a whole. */
+export function isDocument(path: string): boolean {
+  return /\.(pdf|docx|ipynb)$/i.test(path);
 }
 
 export interface PlaceInText {

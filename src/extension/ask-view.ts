@@ -3,13 +3,13 @@
  * page, which is thrown away whenever it is hidden.
  */
 import * as vscode from 'vscode';
-import { messageOf } from '../base/index.js';
-import type { FromAskView, Place, Remedy, ToAskView } from '../protocol/index.js';
+import type { FromAskView, Remedy, ToAskView } from '../protocol/index.js';
 import { AskSession, type SummaryWish } from './ask-session.js';
 import { askStrings } from './ask-strings.js';
 import type { Exchange } from './exchange.js';
 import { folderViews } from './folder-labels.js';
 import { command, view } from './ids.js';
+import { openPlace } from './open-place.js';
 import { QuestionHistory } from './question-history.js';
 import type { Services } from './services.js';
 import { fillPage } from './webview-page.js';
@@ -151,7 +151,7 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
   private async handleOf(exchange: Exchange, message: Extract<FromAskView, { id: number }>): Promise<void> {
     switch (message.type) {
       case 'open':
-        if (exchange.mayOpen(message.place)) await openPlace(exchange.folder, message.place);
+        if (exchange.mayOpen(message.place)) await openPlace(vscode.Uri.parse(exchange.folder), message.place);
         return;
       case 'copy':
         await vscode.env.clipboard.writeText(exchange.copied);
@@ -179,18 +179,5 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
       case 'chooseModel':
         await vscode.commands.executeCommand(command.chooseModel);
     }
-  }
-}
-
-/** Opens a file of the folder with the place's lines selected. */
-async function openPlace(folder: string, { path, startLine, endLine }: Place): Promise<void> {
-  const uri = vscode.Uri.joinPath(vscode.Uri.parse(folder), path);
-  try {
-    const document = await vscode.workspace.openTextDocument(uri);
-    const last = document.lineAt(Math.min(endLine, document.lineCount) - 1);
-    const selection = new vscode.Range(Math.min(startLine - 1, last.lineNumber), 0, last.lineNumber, last.text.length);
-    await vscode.window.showTextDocument(document, { selection });
-  } catch (error) {
-    void vscode.window.showErrorMessage(messageOf(error));
   }
 }

@@ -5,7 +5,7 @@
 import * as vscode from 'vscode';
 import { messageOf } from '../base/index.js';
 import { method, type Place, type ProgressEvent, type SummarySentence, type SummaryTarget } from '../protocol/index.js';
-import { placeText } from './answer-text.js';
+import { isDocument, placeShown, placeText } from './answer-text.js';
 import { answerParts, coverageText, fenced, plainMarkdown } from './chat-text.js';
 import { folderNamed } from './folder-choice.js';
 import { chatParticipant } from './ids.js';
@@ -104,7 +104,7 @@ class ChatAnswer {
   place(place: Place): void {
     this.places.push(placeText(place));
     const name = place.path.slice(place.path.lastIndexOf('/') + 1);
-    this.stream.anchor(this.locationOf(place), placeText({ ...place, path: name }));
+    this.stream.anchor(this.locationOf(place), placeShown({ ...place, path: name }));
   }
 
   reference(place: Place): void {
@@ -125,8 +125,9 @@ class ChatAnswer {
     }
   }
 
-  private locationOf({ path, startLine, endLine }: Place): vscode.Location {
+  private locationOf({ path, startLine, endLine }: Place): vscode.Location | vscode.Uri {
     const uri = vscode.Uri.joinPath(this.folder.uri, path);
+    if (isDocument(path)) return uri;
     return new vscode.Location(uri, new vscode.Range(startLine - 1, 0, endLine - 1, Number.MAX_SAFE_INTEGER));
   }
 }

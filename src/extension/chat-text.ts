@@ -3,7 +3,7 @@
  * nothing of the editor. The input is untrusted: it never becomes a link, an image, HTML or a command.
  */
 import type { CitedPlace, CoverageCounts, Place, RecallReply, SummaryReply } from '../protocol/index.js';
-import { findPlaces, placeText } from './answer-text.js';
+import { findPlaces, placeShown, placeText } from './answer-text.js';
 
 export type AnswerPart = { readonly markdown: string } | { readonly place: Place };
 
@@ -72,7 +72,8 @@ const counted = new Intl.NumberFormat('en-US');
 /** E.g. `1,204 of 1,310 files read, 3 stale, 91 skipped`. */
 export function coverageText(coverage: CoverageCounts): string {
   const count = (n: number): string => counted.format(n);
-  const parts = [`${count(coverage.read)} of ${count(coverage.total)} files read`];
+  const partly = coverage.partly === undefined ? '' : ` (${count(coverage.partly)} of them in part)`;
+  const parts = [`${count(coverage.read)} of ${count(coverage.total)} files read${partly}`];
   for (const state of ['stale', 'waiting', 'coarse', 'skipped'] as const) {
     if (coverage[state] > 0) parts.push(`${count(coverage[state])} ${state}`);
   }
@@ -81,7 +82,7 @@ export function coverageText(coverage: CoverageCounts): string {
 
 /** For another model: each place as `path:line-line` with its exact text. */
 export function recallText({ places, coverage }: RecallReply): string {
-  const found = places.map(place => `${placeText(place)}\n${fenced(place.text)}`);
+  const found = places.map(place => `${placeShown(place)}\n${fenced(place.text)}`);
   const unread = coverage.waiting + coverage.stale;
   const hint = unread === 0 ? '' : ' (longview_ask reads unread files before it answers)';
   return [...(found.length > 0 ? found : ['Nothing was found.']), `${coverageText(coverage)}${hint}`].join('\n\n');
@@ -89,7 +90,7 @@ export function recallText({ places, coverage }: RecallReply): string {
 
 export function summaryText({ summary, coverage }: SummaryReply): string {
   const lines = summary.map(({ text, places }) =>
-    places.length === 0 ? `- ${text}` : `- ${text} (${places.map(placeText).join(', ')})`,
+    places.length === 0 ? `- ${text}` : `- ${text} (${places.map(placeShown).join(', ')})`,
   );
   return [lines.length > 0 ? lines.join('\n') : 'There is nothing to summarize.', coverageText(coverage)].join('\n\n');
 }

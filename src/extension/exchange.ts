@@ -80,6 +80,6 @@ function firstDifference(before: readonly Block[], after: readonly Block[]): num
   return at < 0 ? after.length : at;
 }
 
-export function placeOnly({ path, startLine, endLine }: Place): Place {
-  return { path, startLine, endLine };
+export function placeOnly({ path, startLine, endLine, place }: Place): Place {
+  return { path, startLine, endLine, ...(place !== undefined && { place }) };
 }

@@ -105,7 +105,8 @@ function fileItem(folder: vscode.WorkspaceFolder, { name, row }: FileNode): vsco
   const tokens = vscode.l10n.t('{0} tokens', count(row.tokens));
   const state = row.reason === undefined ? stateName(row.state) : `${stateName(row.state)}: ${visibleText(row.reason)}`;
   const isRemembered = row.tokens > 0 && row.state !== 'skipped';
-  const description = row.state === 'read' ? tokens : isRemembered ? `${state} · ${tokens}` : state;
+  const description =
+    row.state === 'read' && row.reason === undefined ? tokens : isRemembered ? `${state} · ${tokens}` : state;
   const isFile = !row.path.endsWith('/');
   return Object.assign(item, {
     id: `${folder.uri.toString()}/${row.path}`,

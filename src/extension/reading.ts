@@ -131,7 +131,7 @@ export class Reading implements vscode.Disposable {
         await this.readFolder(folder, token);
         if (token.isCancellationRequested) return;
         const { coverage } = await this.client.request(method.status, { folder: folder.uri.toString() }, token);
-        for (const key of Object.keys(sum) as (keyof CoverageCounts)[]) sum[key] += coverage[key];
+        for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += coverage[key];
       }
       this.set({ kind: 'ready', coverage: sum });
     } catch (error) {

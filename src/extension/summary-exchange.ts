@@ -9,7 +9,7 @@ import type {
   SummaryTarget,
 } from '../protocol/index.js';
 import { inlineMarkup, markupOf } from './answer-markup.js';
-import { placeText } from './answer-text.js';
+import { placeShown } from './answer-text.js';
 import { Exchange, ended } from './exchange.js';
 import { figuresOfSummary, renderSummary, renderSummaryWithFigures, type SummaryParts } from './summary-text.js';
 import { visibleText } from './visible-text.js';
@@ -84,7 +84,7 @@ export class SummaryExchange extends Exchange {
 function sentenceInlines({ text, places }: SummarySentence, checked: readonly Place[]): Inline[] {
   const links = places.flatMap((place, at): Inline[] => [
     { kind: 'text', text: at === 0 ? ' (' : ', ' },
-    { kind: 'place', text: placeText(place), place },
+    { kind: 'place', text: placeShown(place), place },
   ]);
   return [...inlineMarkup(visibleText(text).trim(), checked), ...links, { kind: 'text', text: ')' }];
 }

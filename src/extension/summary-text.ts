@@ -3,7 +3,7 @@
  * makes links of; then notes and what the sentences rest on. Markdown. Knows nothing of the editor.
  */
 import type { SummaryReply, SummarySentence } from '../protocol/index.js';
-import { placeText } from './answer-text.js';
+import { placeShown } from './answer-text.js';
 
 export interface SummaryParts {
   readonly title: string;
@@ -33,5 +33,5 @@ export function figuresOfSummary({ timing, model }: SummaryReply): string {
 }
 
 function sentenceText({ text, places }: SummarySentence): string {
-  return `- ${text} (${places.map(placeText).join(', ')})`;
+  return `- ${text} (${places.map(placeShown).join(', ')})`;
 }

@@ -11,6 +11,7 @@ export type {
   WorkspaceStatus,
 } from './workspace-memory.js';
 export { walkedAfterChangeOf } from './walk/index.js';
+export { skippedOf } from './workspace-status.js';
 export { hasMemory, openWorkspaceMemory } from './open.js';
 export type { OpenOptions } from './open.js';
 export { EXPORT_EXTENSION } from './portable/index.js';

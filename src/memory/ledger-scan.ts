@@ -145,7 +145,7 @@ async function nextRow(
   if (old.state === 'reading') return fresh;
   const source = await files.read(path);
   if (source.ok && source.value.contentHash === old.contentHash) {
-    return { ...old, size, mtimeMs, state: old.state === 'coarse' ? 'coarse' : 'read', reason: undefined };
+    return { ...old, size, mtimeMs, state: old.state === 'coarse' ? 'coarse' : 'read', reason: source.value.partial };
   }
   return { ...old, size, mtimeMs, state: 'stale', reason: source.ok ? undefined : source.reason };
 }

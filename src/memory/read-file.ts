@@ -197,6 +197,8 @@ function* gistsOf(store: Store, parts: readonly FilePart[]): Generator<PackedSlo
   }
 }
 
-function rowOf(path: string, { size, mtimeMs, contentHash }: Seen, parts: readonly FilePart[]): LedgerRow {
-  return { path, size, mtimeMs, contentHash, state: 'read', readAt: Date.now(), parts: [...parts] };
+function rowOf(path: string, seen: Seen, parts: readonly FilePart[]): LedgerRow {
+  const { size, mtimeMs, contentHash, partial: reason } = seen;
+  const row = { path, size, mtimeMs, contentHash, state: 'read', readAt: Date.now(), parts: [...parts] } as const;
+  return reason === undefined ? row : { ...row, reason };
 }

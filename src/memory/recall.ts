@@ -6,6 +6,7 @@
 import { codeOf, throwIfCancelled, type Result } from '../base/index.js';
 import type { Engine, RecallParameters, RecallScores } from '../engine/index.js';
 import type { Block } from './block.js';
+import { placeName, type Places } from './documents/index.js';
 import { bm25, questionTerms, termsOf } from './lexical.js';
 import { LineMass } from './line-mass.js';
 import { attentionScore, distinct, standardised, type Candidate } from './rank.js';
@@ -125,9 +126,9 @@ async function cutTexts(texts: readonly ScorableText[], parts: RecallParts): Pro
     throwIfCancelled(parts.signal);
     await Promise.all(
       files.slice(at, at + READ_AT_ONCE).map(async ([path, own]) => {
-        const source = await textAsRead(path, own[0]!.contentHash, parts);
+        const source = await asRead(path, own[0]!.contentHash, parts);
         if (source === undefined) return;
-        const lines = new FileLines(source);
+        const lines = new FileLines(source.text);
         for (const text of own) cuts.set(text, parts.cache.put(cacheKeyOf(text), cutText(text, lines)));
       }),
     );
@@ -139,9 +140,9 @@ function cacheKeyOf({ path, contentHash, firstLine }: RecalledText): string {
   return `${contentHash}:${firstLine}:${path}`;
 }
 
-async function textAsRead(path: string, contentHash: string, parts: RecallParts): Promise<string | undefined> {
+async function asRead(path: string, contentHash: string, parts: RecallParts): Promise<SourceText | undefined> {
   const source = await parts.read(path);
-  if (source.ok && source.value.contentHash === contentHash) return source.value.text;
+  if (source.ok && source.value.contentHash === contentHash) return source.value;
   parts.onChanged(path);
   return undefined;
 }
@@ -178,16 +179,18 @@ async function exact(
   parts: RecallParts,
   hashes: ReadonlyMap<string, string>,
 ): Promise<RecalledSpan[]> {
-  const files = new Map<string, FileLines | undefined>();
+  const files = new Map<string, { lines: FileLines; places?: Places } | undefined>();
   const out: RecalledSpan[] = [];
   for (const { path, startLine, endLine, score } of distinct(candidates, MOST_PER_TEXT)) {
     if (!files.has(path)) {
-      const text = await textAsRead(path, hashes.get(path)!, parts);
-      files.set(path, text === undefined ? undefined : new FileLines(text));
+      const source = await asRead(path, hashes.get(path)!, parts);
+      files.set(path, source && { lines: new FileLines(source.text), places: source.places });
     }
-    const lines = files.get(path);
-    if (!lines) continue;
-    out.push({ path, startLine, endLine, score, text: lines.between(startLine, endLine).join('\n') });
+    const file = files.get(path);
+    if (!file) continue;
+    const place = file.places && placeName(file.places, startLine, endLine);
+    const text = file.lines.between(startLine, endLine).join('\n');
+    out.push({ path, startLine, endLine, ...(place !== undefined && { place }), score, text });
     if (out.length >= limit) break;
   }
   return out;

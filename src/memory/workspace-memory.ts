@@ -16,17 +16,22 @@ export interface Coverage {
   readonly waiting: number;
   readonly coarse: number;
   readonly skipped: number;
+  /** Of the read ones, those of which something gave no text; missing where there are none. */
+  readonly partly?: number;
 }
 
 export interface FileStatus {
   readonly path: string;
   readonly state: 'waiting' | 'reading' | 'read' | 'stale' | 'coarse' | 'skipped';
+  /** Why it is skipped; of a file that was read, what of it was not. */
   readonly reason?: string;
   readonly tokens: number;
 }
 
 export interface WorkspaceStatus {
   readonly coverage: Coverage;
+  /** Counts of the skipped files by reason, the largest first. */
+  readonly skipped: Readonly<Record<string, number>>;
   readonly tokens: number;
   /** `made` is absent where there is no state: it is composed at the next reading or question. */
   readonly state: { readonly slots: number; readonly bytes: number; readonly made?: 'composed' | 'patched' };
@@ -39,6 +44,8 @@ export interface RecalledSpan {
   readonly path: string;
   readonly startLine: number;
   readonly endLine: number;
+  /** Where the lines stand in a document, e.g. `page 3`; none where they are the file's own. */
+  readonly place?: string;
   readonly score: number;
   /** Exact text, read from disk again; its file's hash is the one that was read. */
   readonly text: string;
@@ -112,6 +119,8 @@ export interface WorkspaceMemory extends Disposable {
   hashOf(path: string): string | undefined;
   /** Exact text of a file that was read, from disk again, if its bytes are still the ones read; else why not. */
   source(path: string): Promise<Result<string>>;
+  /** Where lines of a document stand in it, e.g. `page 3`; undefined where they are the file's own, or `source` has none. */
+  placeName(path: string, startLine: number, endLine: number): Promise<string | undefined>;
   /** Up to where changes were summarised last, as `keepSummaryMark` was given it; undefined where it is damaged. */
   summaryMark(): Uint8Array | undefined;
   /** Kept until something of the folder is forgotten. */

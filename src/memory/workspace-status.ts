@@ -5,7 +5,17 @@ import type { Coverage, WorkspaceStatus } from './workspace-memory.js';
 export function coverageOf(rows: readonly LedgerRow[]): Coverage {
   const count = { total: rows.length, read: 0, stale: 0, waiting: 0, coarse: 0, skipped: 0 };
   for (const { state } of rows) count[state === 'reading' ? 'waiting' : state]++;
-  return count;
+  const partly = rows.filter(({ state, reason }) => state === 'read' && reason !== undefined).length;
+  return partly === 0 ? count : { ...count, partly };
+}
+
+/** Counts of the skipped files by reason, the largest first. */
+export function skippedOf(rows: readonly Pick<LedgerRow, 'state' | 'reason'>[]): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const { state, reason = 'unknown' } of rows) {
+    if (state === 'skipped') counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  return Object.fromEntries([...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)));
 }
 
 export function statusOf(
@@ -18,6 +28,7 @@ export function statusOf(
   const slots = remembered.reduce((sum, row) => sum + slotsOf(row), 0);
   return {
     coverage: coverageOf(rows),
+    skipped: skippedOf(rows),
     tokens: remembered.reduce((sum, row) => sum + tokensOf(row), 0),
     state: state
       ? { slots: state.slots, bytes: state.bytes, made: state.patchedTokens > 0 ? 'patched' : 'composed' }

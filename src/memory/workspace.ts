@@ -7,6 +7,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { LongviewError, failed, messageOf, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
+import { documentKind, placeName } from './documents/index.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { dropState } from './kept-state.js';
 import { SUMMARY_MARK, scanLedger } from './ledger-scan.js';
@@ -24,7 +25,7 @@ import { recallSpans } from './recall.js';
 import { Refresher } from './refresh.js';
 import type { MemorySettings } from './settings.js';
 import { pathsOfShard, type Shard } from './shards.js';
-import type { SeenFile, SourceFiles } from './source-files.js';
+import type { SeenFile, SourceFiles, SourceText } from './source-files.js';
 import { compactStore, gistKeyOf, isWhole, tokensOf, type LedgerRow, type Store } from './store/index.js';
 import { TextCache } from './text-cache.js';
 import type {
@@ -202,12 +203,24 @@ export class Workspace implements WorkspaceMemory {
   }
 
   async source(path: string): Promise<Result<string>> {
+    const source = await this.sourceText(path);
+    return source.ok ? ok(source.value.text) : source;
+  }
+
+  async placeName(path: string, startLine: number, endLine: number): Promise<string | undefined> {
+    if (!documentKind(path)) return undefined;
+    const source = await this.sourceText(path);
+    const places = source.ok ? source.value.places : undefined;
+    return places && placeName(places, startLine, endLine);
+  }
+
+  private async sourceText(path: string): Promise<Result<SourceText>> {
     const hash = this.hashOf(path);
     if (hash === undefined) return failed('file was not read');
     const source = await this.parts.files.read(path);
     if (!source.ok) return source;
     if (source.value.contentHash !== hash) return failed('file changed since it was read');
-    return ok(source.value.text);
+    return source;
   }
 
   summaryMark(): Uint8Array | undefined {

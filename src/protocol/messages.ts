@@ -90,6 +90,8 @@ export interface Place {
   readonly path: string;
   readonly startLine: number;
   readonly endLine: number;
+  /** Where the lines stand in a document, e.g. `page 3`; none where they are the file's own. */
+  readonly place?: string;
 }
 
 export interface RecalledPlace extends Place {
@@ -109,6 +111,8 @@ export interface CoverageCounts {
   readonly waiting: number;
   readonly coarse: number;
   readonly skipped: number;
+  /** Of the read ones, those of which something gave no text; missing where there are none. */
+  readonly partly?: number;
 }
 
 export interface AskReply {
@@ -129,6 +133,8 @@ export interface AskReply {
 
 export interface StatusReply {
   readonly coverage: CoverageCounts;
+  /** Counts of the skipped files by reason, the largest first. */
+  readonly skipped?: Readonly<Record<string, number>>;
   readonly tokens: number;
   readonly state: { readonly slots: number; readonly bytes: number };
   readonly recall: { readonly slots: number; readonly bytes: number };
@@ -155,7 +161,7 @@ export type FileState = 'waiting' | 'reading' | 'read' | 'stale' | 'coarse' | 's
 export interface FileRow {
   readonly path: string;
   readonly state: FileState;
-  /** Why it is skipped. */
+  /** Why it is skipped; of a file that was read, what of it was not. */
   readonly reason?: string;
   readonly tokens: number;
 }

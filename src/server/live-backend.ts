@@ -1,5 +1,5 @@
 /** The real backend: every part of it over one house (live-house.ts). Knows nothing of LSP. */
-import { ask } from '../assist/index.js';
+import { ask, withoutText } from '../assist/index.js';
 import type { Log } from '../base/index.js';
 import type { ServerOptions } from '../protocol/index.js';
 import type { AskBackend, Backend, MemoryBackend } from './backend.js';
@@ -60,8 +60,7 @@ function askBackend(house: LiveHouse): AskBackend {
           onProgress,
           onText,
           // The text of the places stays here: the client links to it.
-          onRecalled: spans =>
-            onRecalled(spans.map(({ path, startLine, endLine, score }) => ({ path, startLine, endLine, score }))),
+          onRecalled: spans => onRecalled(spans.map(withoutText)),
         },
       );
     },

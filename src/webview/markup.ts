@@ -86,6 +86,7 @@ export function placeLink(text: string, place: Place, open: OpenPlace): HTMLElem
   return link;
 }
 
-export function placeText({ path, startLine, endLine }: Place): string {
-  return startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
+export function placeText({ path, startLine, endLine, place }: Place): string {
+  const lines = startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
+  return place === undefined ? lines : `${lines} (${place})`;
 }

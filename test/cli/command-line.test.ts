@@ -169,7 +169,16 @@ suite('command line', function () {
       { path: 'a.ts', state: 'waiting', tokens: 0 },
     ]);
     assert.equal(status['tokens'], 0);
-    assert.deepEqual(Object.keys(status).sort(), ['coverage', 'files', 'recall', 'state', 'store', 'tokens']);
+    assert.deepEqual(status['skipped'], { secret: 1 });
+    assert.deepEqual(Object.keys(status).sort(), [
+      'coverage',
+      'files',
+      'recall',
+      'skipped',
+      'state',
+      'store',
+      'tokens',
+    ]);
     const store = status['store'] as { path: string; bytes: number };
     assert.ok(store.path.startsWith(data), store.path);
     assert.ok(store.bytes > 0);

@@ -1,5 +1,5 @@
 /** `longview status`: what is read of a folder and how big its memory is. Never reads a file into the memory. */
-import { coverageLine } from '../../assist/index.js';
+import { coverageLine, reasonsLine } from '../../assist/index.js';
 import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
 import { count, onOneLine, plural, size } from '../text.js';
 
@@ -24,6 +24,7 @@ export async function runStatus(call: Call, dir: string, flags: StatusFlags): Pr
     surface.out(
       [
         coverageLine(status.coverage),
+        ...(status.coverage.skipped === 0 ? [] : [`skipped ${reasonsLine(status.skipped)}`]),
         `tokens  ${count(status.tokens)}`,
         `state   ${plural(status.state.slots, 'slot')}, ${size(status.state.bytes)}`,
         `recall  ${plural(status.recall.slots, 'slot')}, ${size(status.recall.bytes)}`,

@@ -4,7 +4,13 @@
  */
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { placeOf, summarize, summaryCoverageLine, type SummaryResult, type SummaryTarget } from '../../assist/index.js';
+import {
+  shownPlace,
+  summarize,
+  summaryCoverageLine,
+  type SummaryResult,
+  type SummaryTarget,
+} from '../../assist/index.js';
 import { LongviewError } from '../../base/index.js';
 import { hasMemory } from '../../memory/index.js';
 import { dataOf, withHouse, type Call } from '../house.js';
@@ -39,7 +45,7 @@ export async function runSummarize(call: Call, given: string, flags: SummarizeFl
 }
 
 function lineOf(text: string, places: SummaryResult['summary'][number]['places']): string {
-  return `${text} (${places.map(place => `\`${placeOf(place)}\``).join(', ')})`;
+  return `${text} (${places.map(shownPlace).join(', ')})`;
 }
 
 /** What follows the sentences: notes and coverage. */

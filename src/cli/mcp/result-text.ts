@@ -2,12 +2,12 @@
  * Results of the MCP tools as plain text, for agents that do not take structured results. What stands in files is quoted
  * as data; nothing here becomes a link or a command.
  */
-import { coverageLine, placeOf, type Place } from '../../assist/index.js';
+import { coverageLine, placeInDocument, type Place } from '../../assist/index.js';
 import type { Coverage } from '../../memory/index.js';
 import { plural, size } from '../text.js';
 
 export function recallText(places: readonly (Place & { readonly text: string })[], coverage: Coverage): string {
-  const found = places.map(place => `${placeOf(place)}\n${fenced(place.text)}`);
+  const found = places.map(place => `${placeInDocument(place)}\n${fenced(place.text)}`);
   return [...(found.length > 0 ? found : ['Nothing was found.']), closing(coverage)].join('\n\n');
 }
 
@@ -17,7 +17,7 @@ export function summaryText(
   coverage: Coverage,
 ): string {
   const lines = summary.map(({ text, places }) =>
-    places.length === 0 ? `- ${text}` : `- ${text} (${places.map(placeOf).join(', ')})`,
+    places.length === 0 ? `- ${text}` : `- ${text} (${places.map(placeInDocument).join(', ')})`,
   );
   const sentences = lines.length > 0 ? lines.join('\n') : 'There is nothing to summarize.';
   return [sentences, ...notes, closing(coverage)].join('\n\n');

@@ -3,11 +3,27 @@ import { z } from 'zod';
 
 const line = z.number().int().positive();
 const count = z.number().int().nonnegative();
-const place = z.object({ path: z.string(), startLine: line, endLine: line });
+const place = z.object({
+  path: z.string(),
+  startLine: line,
+  endLine: line,
+  place: z
+    .string()
+    .optional()
+    .describe('Where in a document that is, e.g. `page 3`; the lines are those of its text, not of the file.'),
+});
 const recalled = place.extend({ score: z.number() });
 
 export const coverage = z
-  .object({ total: count, read: count, stale: count, waiting: count, coarse: count, skipped: count })
+  .object({
+    total: count,
+    read: count,
+    stale: count,
+    waiting: count,
+    coarse: count,
+    skipped: count,
+    partly: count.optional(),
+  })
   .describe('Files of the folder, by what is known of them.');
 
 const folder = z
@@ -77,6 +93,7 @@ export const statusShape = {
       z.object({
         folder: z.string(),
         coverage,
+        skipped: z.record(z.string(), count).describe('Skipped files by reason.'),
         tokens: count,
         state: z.object({ slots: count, bytes: count }),
         recall: z.object({ slots: count, bytes: count }),
