@@ -20,15 +20,12 @@ export interface PartLimits {
   readonly most: number;
 }
 
-/** Parts of about 30,000 tokens, 50,000 at most where a token has three bytes or more. */
-export const PART_LIMITS: PartLimits = { least: 60_000, most: 160_000 };
-
 const NEWLINE = 10;
 /** FNV-1a, 32 bits. */
 const HASH_START = 0x811c9dc5;
 const HASH_FACTOR = 0x01000193;
 
-export function partsOfText(text: string, limits: PartLimits = PART_LIMITS): TextPart[] {
+export function partsOfText(text: string, limits: PartLimits): TextPart[] {
   const parts: TextPart[] = [];
   let firstLine = 1;
   for (let start = 0; start < text.length;) {

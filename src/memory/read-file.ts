@@ -104,7 +104,7 @@ async function readParts(
     await skipFile(path, 'empty', store, seen);
     return { tokens: 0, read: 0 };
   }
-  const cuts = partsOfText(text);
+  const cuts = partsOfText(text, settings.parts);
   const parts: FilePart[] = [];
   const hashes: string[] = [];
   let [tokens, read] = [0, 0];

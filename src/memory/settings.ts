@@ -1,5 +1,6 @@
 /** Settings of a workspace's memory, and which of them a file memory depends on. Never reads configuration files. */
 import { textVersion } from './documents/index.js';
+import type { PartLimits } from './parts.js';
 
 export interface MemorySettings {
   /** Tokens merged into one recall slot. */
@@ -16,6 +17,8 @@ export interface MemorySettings {
   readonly lexicalWeight: number;
   /** Bytes kept of memories that no file stands on at the moment (another branch, undo). */
   readonly keepBytes: number;
+  /** How long the parts of a long file are. */
+  readonly parts: PartLimits;
 }
 
 export const DEFAULT_SETTINGS: MemorySettings = {
@@ -26,6 +29,8 @@ export const DEFAULT_SETTINGS: MemorySettings = {
   named: [],
   lexicalWeight: 0.5,
   keepBytes: 512_000_000,
+  // About 30,000 tokens, 46,000 at most where a token has 3.5 bytes.
+  parts: { least: 60_000, most: 160_000 },
 };
 
 /**

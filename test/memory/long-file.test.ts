@@ -1,7 +1,8 @@
 /** A file that is read in parts: what is kept of it, what is read again, and that recall finds its lines. */
 import assert from 'node:assert/strict';
 import type { LongviewError } from '../../src/base/index.js';
-import { PART_LIMITS, partsOfText } from '../../src/memory/parts.js';
+import { partsOfText } from '../../src/memory/parts.js';
+import { DEFAULT_SETTINGS } from '../../src/memory/settings.js';
 import { fileMemoryKey, keysOf, partsOf } from '../../src/memory/store/index.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
@@ -14,11 +15,13 @@ function longText(lines = 6000): string[] {
   return Array.from({ length: lines }, (_, at) => (at % 9 === 8 ? '' : `entry${at} ${word()} ${word()}`));
 }
 
+const limits = DEFAULT_SETTINGS.parts;
+
 suite('a long file', function () {
   this.timeout(30_000);
   const lines = longText();
   const text = lines.join('\n');
-  const cuts = partsOfText(text);
+  const cuts = partsOfText(text, limits);
   let folder: Folder;
   let engine: FakeEngine;
   setup(async () => {
@@ -67,7 +70,7 @@ suite('a long file', function () {
   });
 
   test('a file that is not long has the key it always had', async () => {
-    await folder.write('a.txt', `${'x'.repeat(79)}\n`.repeat(PART_LIMITS.most / 80));
+    await folder.write('a.txt', `${'x'.repeat(79)}\n`.repeat(limits.most / 80));
     const memory = await folder.memory(engine);
     await memory.refresh({ only: path => path === 'a.txt' });
     const row = (await folder.store()).ledger.get('a.txt')!;
@@ -121,7 +124,7 @@ suite('a long file', function () {
     await memory.refresh();
     const before = new Set(partsOf((await folder.store()).ledger.get('long.txt')!).map(part => part.key));
     const edited = [...lines.slice(0, 2999), 'an edited line', ...lines.slice(3000)].join('\n');
-    const changed = partsOfText(edited).filter(({ start, end }) => !text.includes(edited.slice(start, end)));
+    const changed = partsOfText(edited, limits).filter(({ start, end }) => !text.includes(edited.slice(start, end)));
     engine.reads.length = 0;
     await folder.write('long.txt', edited);
     await memory.refresh();
@@ -153,9 +156,9 @@ suite('a long file', function () {
   });
 
   test('the same text twice in a file is read once and found in both places', async () => {
-    const block = `${lines.slice(0, 2500).join('\n')}\n`.slice(0, PART_LIMITS.most - 1);
+    const block = `${lines.slice(0, 2500).join('\n')}\n`.slice(0, limits.most - 1);
     // Lines without a break, so that each part ends inside a line, at its most.
-    const line = 'y'.repeat(PART_LIMITS.most);
+    const line = 'y'.repeat(limits.most);
     await folder.write('long.txt', `${line}${line}\n${block}`);
     const memory = await folder.memory(engine);
     await memory.refresh();

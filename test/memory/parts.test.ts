@@ -1,9 +1,11 @@
 /** Where long texts are cut. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { PART_LIMITS, partsOfText, type PartLimits } from '../../src/memory/parts.js';
+import { partsOfText, type PartLimits } from '../../src/memory/parts.js';
+import { DEFAULT_SETTINGS } from '../../src/memory/settings.js';
 import { randomNumbers } from './store-samples.js';
 
+const usual = DEFAULT_SETTINGS.parts;
 const small: PartLimits = { least: 600, most: 2000 };
 
 /** Prose in paragraphs of a few lines, the same for the same seed. */
@@ -67,18 +69,18 @@ suite('parts of a text', () => {
   test('lines of one kind, and lines that are all the same, are cut as well', () => {
     const log = Array.from({ length: 20_000 }, (_, at) => `2026-01-01 12:00:00 request ${at} done`).join('\n');
     for (const text of [log, 'same line\n'.repeat(80_000), `${'x'.repeat(999)}\n`.repeat(800)]) {
-      const sizes = partsOfText(text).map(({ start, end }) => end - start);
-      for (const size of sizes.slice(0, -1)) assert.ok(size >= PART_LIMITS.least && size <= PART_LIMITS.most);
+      const sizes = partsOfText(text, usual).map(({ start, end }) => end - start);
+      for (const size of sizes.slice(0, -1)) assert.ok(size >= usual.least && size <= usual.most);
     }
   });
 
   test('one line of 5 MB is cut inside, at whole characters', () => {
-    const parts = textsOf('añ🙂'.repeat(1_000_000), PART_LIMITS);
+    const parts = textsOf('añ🙂'.repeat(1_000_000), usual);
     // 7,000,000 bytes, up to 160,000 in each.
     assert.equal(parts.length, 44);
     for (const part of parts) assert.ok(isWellFormed(part) && Buffer.byteLength(part) <= 160_000);
     assert.deepEqual(
-      partsOfText('x'.repeat(5_000_000)).map(({ firstLine }) => firstLine),
+      partsOfText('x'.repeat(5_000_000), usual).map(({ firstLine }) => firstLine),
       Array.from({ length: 32 }, () => 1),
     );
   });

@@ -1,0 +1,26 @@
+/**
+ * A process of its own that reads a folder with a model, to be killed: `node read-child.js MODEL ROOT DATA LEAST MOST`. Prints
+ * `tokens N` while it reads, and in the end a line of JSON with the report and the most memory it had, in MB.
+ */
+import { writeSync } from 'node:fs';
+import { openEngine } from '../../src/engine/index.js';
+import { openWorkspaceMemory } from '../../src/memory/index.js';
+
+const [model = '', root = '', data = '', least = '', most = ''] = process.argv.slice(2);
+const say = (line: string): void => void writeSync(1, `${line}\n`);
+
+const engine = await openEngine(model, { threads: 2 });
+const parts = { least: Number(least), most: Number(most) };
+const lease = { beat: 50, stale: 500 };
+const memory = await openWorkspaceMemory({ root, data, engine, settings: { parts }, leaseRetry: 50, lease });
+let said = 0;
+const report = await memory.refresh({
+  onProgress: ({ task, done }) => {
+    if (task !== 'Reading' || done < said + 1000) return;
+    said = done;
+    say(`tokens ${done}`);
+  },
+});
+await memory.dispose();
+await engine.dispose();
+say(JSON.stringify({ ...report, rss: Math.round(process.resourceUsage().maxRSS / 1000) }));
