@@ -11,6 +11,8 @@ npm run bench -- quantisation CHECKPOINT [FILE]
                                 bytes, memory and loss of f32, f16, q8 and q4; a .gguf file or a Hugging Face folder
 npm run bench -- parity [--json]    the engine against golden data, case by case; exits with 0 only if all hold
 npm run bench -- server-delay [FILES]    how fast the server answers while it reads (default 1,000 small files)
+npm run bench -- long-document [--tokens N] [--real]
+                                one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
                                 and the time until a cancelled conversion ends; needs Linux and 4 times the space`;
 
@@ -29,6 +31,15 @@ await main(async () => {
     await compile();
     const { serverDelay } = await import('./server-delay.mjs');
     await serverDelay(Number(files[0] ?? 1000));
+    return;
+  }
+  if (command === 'long-document') {
+    await ensurePackages();
+    const { code, output } = await compile();
+    if (code !== 0) throw new SetUpError(output);
+    const at = files.indexOf('--tokens');
+    const { longDocument } = await import('./long-document.mjs');
+    await longDocument(at < 0 ? 1_000_000 : Number(files[at + 1]), files.includes('--real'));
     return;
   }
   if (command === 'convert-memory') {
