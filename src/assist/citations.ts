@@ -2,6 +2,7 @@
  * Citations in what the model wrote: found, checked against the files, and struck out where they do not hold.
  * The text is untrusted. Never reads outside the workspace: every look at a file goes through the memory.
  */
+import { escaped } from '../base/index.js';
 import { linesOf, type WorkspaceMemory } from '../memory/index.js';
 
 /** Lines count from 1, both ends included. */
@@ -117,9 +118,9 @@ export async function checkCitations(
   return { text: out + text.slice(at), citations: [...checked.values()] };
 }
 
-/** `path:line` or `path:line-line`. */
+/** `path:line` or `path:line-line`, on one line whatever the path holds. */
 export function placeOf({ path, startLine, endLine }: Place): string {
-  return startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
+  return startLine === endLine ? `${escaped(path)}:${startLine}` : `${escaped(path)}:${startLine}-${endLine}`;
 }
 
 /** `path:line-line (page 3)`: as `placeOf`, and where that is in a document. */

@@ -3,7 +3,7 @@
  * changed; files that are gone or are not read are named. Remembers what was told, so that the next summary goes on there.
  */
 import { createHash } from 'node:crypto';
-import { codeOf } from '../base/index.js';
+import { codeOf, escaped } from '../base/index.js';
 import type { WorkspaceMemory } from '../memory/index.js';
 import type { Place } from './citations.js';
 import { changedLines, changesSince, commitOf, type ChangedFile, type LineRange } from './git.js';
@@ -168,11 +168,12 @@ function overlap(a: LineRange, b: LineRange): number {
 }
 
 function leadOf({ path, status, from: old, added, removed }: ChangedFile, places: number): string {
-  if (status === 'new') return `\`${path}\` is new`;
-  const moved = old === undefined ? '' : `was \`${old}\``;
-  if (places === 0) return `\`${path}\` ${moved || 'changed'}`;
+  const name = escaped(path);
+  if (status === 'new') return `\`${name}\` is new`;
+  const moved = old === undefined ? '' : `was \`${escaped(old)}\``;
+  if (places === 0) return `\`${name}\` ${moved || 'changed'}`;
   const where = `changed in ${places} place${places === 1 ? '' : 's'} (+${added} −${removed} lines)`;
-  return `\`${path}\` ${moved === '' ? where : `${moved}, ${where}`}`;
+  return `\`${name}\` ${moved === '' ? where : `${moved}, ${where}`}`;
 }
 
 /** Names in a note at most. */
@@ -182,7 +183,7 @@ function list(what: string, files: readonly ChangedFile[], why: (file: ChangedFi
   if (files.length === 0) return [];
   const names = files.slice(0, MOST_NAMES).map(file => {
     const reason = why(file);
-    return `\`${file.path}\`${reason === undefined ? '' : ` (${reason})`}`;
+    return `\`${escaped(file.path)}\`${reason === undefined ? '' : ` (${reason})`}`;
   });
   const more = files.length > MOST_NAMES ? ` and ${files.length - MOST_NAMES} more` : '';
   return [`${what}: ${names.join(', ')}${more}.`];

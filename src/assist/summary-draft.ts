@@ -2,7 +2,7 @@
  * What a summary will be made of, before a word is written: which sections get a sentence, and out of how many. One function
  * a kind of target. Reads through the memory alone.
  */
-import { LongviewError } from '../base/index.js';
+import { LongviewError, escaped } from '../base/index.js';
 import { linesOf, type FileStatus, type WorkOptions, type WorkspaceMemory } from '../memory/index.js';
 import type { Place } from './citations.js';
 import { leftOut } from './coverage.js';
@@ -110,7 +110,7 @@ export function tasksOf(sections: readonly Section[], most: number): SentenceTas
 
 /** The first sentence is about the file, by the section that says most of it: one the author described, early. */
 function tasksOfFile(path: string, sections: readonly Section[], count: number): SentenceTask[] {
-  const lead = `\`${path}\``;
+  const lead = `\`${escaped(path)}\``;
   const main = mainSection(sections);
   const [others] = [sections.map(section => (section === main ? 0 : section.weight))];
   const rest = spread(others, count - 1).map(at => sections[at]!);

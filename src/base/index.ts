@@ -2,9 +2,11 @@
 export { LongviewError, codeOf, failed, messageOf, ok, quoted, throwIfCancelled } from './errors.js';
 export type { ErrorCode, Result } from './errors.js';
 export { nativeFailure } from './native-library.js';
+export { escaped } from './escaped.js';
 export { silentLog } from './log.js';
 export type { Log, LogLevel } from './log.js';
 export { DisposableStack } from './disposable.js';
 export type { Disposable } from './disposable.js';
 export type { Progress, ProgressListener } from './progress.js';
+export { advised, systemReason } from './system-error.js';
 export { TimeLeft } from './time-left.js';

@@ -3,7 +3,7 @@
  * Never writes to stdout, and nothing for work that ends within the first moment.
  */
 import { Presets, SingleBar } from 'cli-progress';
-import { TimeLeft, type Progress, type ProgressListener } from '../base/index.js';
+import { TimeLeft, escaped, type Progress, type ProgressListener } from '../base/index.js';
 import { count, duration, size } from './text.js';
 
 export interface ProgressView {
@@ -40,10 +40,10 @@ class Bar implements ProgressView {
     const { elapsedMs, secondsLeft } = this.timeLeft.after(progress, Date.now());
     if (elapsedMs < quietMs) return;
     const fields = {
-      task: progress.task,
+      task: escaped(progress.task),
       amount: amount(progress),
       left: leftText(secondsLeft),
-      item: progress.item === undefined ? '' : `  ${progress.item}`,
+      item: progress.item === undefined ? '' : `  ${escaped(progress.item)}`,
     };
     const total = progress.total ?? 0;
     if (!this.bar) {
@@ -78,7 +78,7 @@ class Lines implements ProgressView {
     if (elapsedMs === 0) this.lastLine = now - lineEveryMs + quietMs;
     if (now - this.lastLine < lineEveryMs) return;
     this.lastLine = now;
-    this.stream.write(`${progress.task}: ${amount(progress)}${leftText(secondsLeft)}\n`);
+    this.stream.write(`${escaped(progress.task)}: ${amount(progress)}${leftText(secondsLeft)}\n`);
   };
 
   clear(): void {

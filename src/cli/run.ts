@@ -3,7 +3,7 @@
  * The only place of the command line that catches everything.
  */
 import { CommanderError } from 'commander';
-import { LongviewError, codeOf, messageOf } from '../base/index.js';
+import { LongviewError, advised, codeOf, messageOf } from '../base/index.js';
 import { interruptedExitCode, watchInterrupts } from './interrupt.js';
 import { buildProgram } from './program.js';
 import { createSurface } from './surface.js';
@@ -22,7 +22,8 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     await buildProgram({ surface, signal: interrupt.signal }).parseAsync(args, { from: 'user' });
     return exitCode.done;
-  } catch (error) {
+  } catch (thrown) {
+    const error = advised(thrown);
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return exitCode.done;
       if (error.code === 'commander.help') return exitCode.wrongUsage; // No command: the help says it all.

@@ -11,11 +11,6 @@ export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** A name or message in a line of a list: what would break the line is shown as a space. */
-export function onOneLine(text: string): string {
-  return text.replace(/[\r\n\t\u0085\u2028\u2029]+/g, ' ');
-}
-
 /** Decimal units, as disks and downloads are sold: `512 bytes`, `12 KB`, `3.4 MB`. */
 export function size(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;

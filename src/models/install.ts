@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LongviewError, codeOf, silentLog, throwIfCancelled } from '../base/index.js';
+import { LongviewError, codeOf, quoted, silentLog, throwIfCancelled } from '../base/index.js';
 import type { Log, ProgressListener } from '../base/index.js';
 import { convertModel } from '../convert/index.js';
 import type { ConvertOptions, GraphRunner, ModelEntry } from '../convert/index.js';
@@ -16,10 +16,10 @@ import { downloadFolder, modelFolder, modelsFolder } from './data-folder.js';
 import { checkSpace } from './files.js';
 import type { NetworkOptions } from './hub.js';
 import type { HubCheckpoint } from './hub-checkpoint.js';
-import { cleanLeftovers, findModel } from './installed.js';
+import { cleanLeftovers, findModel, listModels } from './installed.js';
 import type { InstalledModel } from './installed.js';
 import { withLock } from './lock.js';
-import { bytesOf, checkSizes, readModelManifest, verifyFiles } from './manifest.js';
+import { bytesOf, checkSizes, readModelManifest, verifyFiles, writeLicence } from './manifest.js';
 import { nameOfTitle, ownCheckpoint, recognise } from './own-checkpoint.js';
 import { downloadBytesOf, fetchCheckpoint, labelOf, originOf } from './sources.js';
 
@@ -87,7 +87,7 @@ export async function installModel(
       : await fromUser(catalogue, name, options.from, options);
   const { chosen } = plan;
   const folder = modelFolder(data, chosen);
-  if (!again && (await isThere(folder, plan))) return findModel(data, chosen);
+  if (!again && (await isThere(folder, plan))) return installed(data, chosen, options.licence);
   if (plan.diskBytes !== undefined) await options.agree?.(chosen, plan.quantisation);
   await mkdir(modelsFolder(data), { recursive: true });
   const onWait = (holder: number) => {
@@ -95,7 +95,7 @@ export async function installModel(
     options.onProgress?.({ task: `Waiting for another process that installs ${chosen}`, done: 0, unit: 'steps' });
   };
   return withLock(join(modelsFolder(data), `${chosen}.lock`), { signal, onWait }, async () => {
-    if (!again && (await isThere(folder, plan))) return findModel(data, chosen);
+    if (!again && (await isThere(folder, plan))) return installed(data, chosen, options.licence);
     await cleanLeftovers(data);
     const source = await plan.fetch(downloadFolder(data, chosen));
     await convertInto(folder, source, { catalogue, plan }, options);
@@ -103,6 +103,14 @@ export async function installModel(
     log('info', `Model ${chosen} is installed in ${folder}.`);
     return findModel(data, chosen);
   });
+}
+
+/** What is there already, under the licence that the user states, if any. */
+async function installed(data: string, name: string, licence: string | undefined): Promise<InstalledModel> {
+  const model = await findModel(data, name);
+  if (licence === undefined || licence === model.manifest.licence) return model;
+  await writeLicence(model.folder, licence);
+  return findModel(data, name);
 }
 
 interface Source {
@@ -259,7 +267,7 @@ export async function modelOffer(data: string, name?: string, given?: Catalogue)
     throw error;
   });
   const known = catalogue.models.find(model => model.name === (installed?.name ?? name ?? catalogue.default));
-  if (!installed && !known) entryOf(catalogue, name);
+  if (!installed && !known) throw await unknownModel(data, catalogue, name!);
   const isBundled = known !== undefined && (await bundledFile(catalogue.folder, known)) !== undefined;
   return {
     name: installed?.name ?? known!.name,
@@ -269,4 +277,16 @@ export async function modelOffer(data: string, name?: string, given?: Catalogue)
     source: isBundled ? 'this package' : known ? known.sources.map(labelOf).join(', or ') : installed!.manifest.origin,
     license: installed?.manifest.licence ?? known!.licence,
   };
+}
+
+/** Says what there is: the user's own models first. */
+async function unknownModel(data: string, catalogue: Catalogue, name: string): Promise<LongviewError> {
+  const own = (await listModels(data)).flatMap(model => (model.manifest ? [model.name] : []));
+  const more = catalogue.models.map(model => model.name).filter(known => !own.includes(known));
+  const parts = [
+    `There is no model ${quoted(name)}`,
+    own.length > 0 ? `installed: ${own.join(', ')}` : 'none is installed',
+    ...(more.length > 0 ? [`\`longview model add\` gets: ${more.join(', ')}`] : []),
+  ];
+  return new LongviewError('not-found', `${parts.join('; ')}.`);
 }

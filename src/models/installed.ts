@@ -4,7 +4,7 @@
  */
 import { readdir, rename, rm } from 'node:fs/promises';
 import { isAbsolute, join, resolve, sep } from 'node:path';
-import { LongviewError, codeOf, messageOf } from '../base/index.js';
+import { LongviewError, codeOf, messageOf, systemReason } from '../base/index.js';
 import { isModelName, readCatalogue } from './catalogue.js';
 import { downloadFolder, modelFolder, modelsFolder } from './data-folder.js';
 import { folderBytes } from './files.js';
@@ -39,8 +39,8 @@ export interface ListedModel {
 export async function listModels(data: string): Promise<readonly ListedModel[]> {
   const entries = await readdir(modelsFolder(data), { withFileTypes: true }).catch((cause: unknown) => {
     if (codeOf(cause) === 'not-found') return [];
-    const why = `The models folder ${modelsFolder(data)} can't be read (${messageOf(cause)}).`;
-    throw new LongviewError(codeOf(cause), `${why} Allow it or choose another data folder.`, { cause });
+    const why = systemReason(cause) ?? `can't be read (${messageOf(cause)}): choose another data folder`;
+    throw new LongviewError(codeOf(cause), `The models folder ${modelsFolder(data)} ${why}.`, { cause });
   });
   const models: ListedModel[] = [];
   for (const entry of entries) {

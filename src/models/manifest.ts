@@ -2,7 +2,7 @@
  * `model.json` of an installed model, as far as this room needs it; the converter writes it, last of all files, so a
  * folder that has one is complete. What else is in it is kept as it is.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { LongviewError } from '../base/index.js';
@@ -64,6 +64,15 @@ export async function readModelManifest(folder: string): Promise<ModelManifest> 
     'bad-format',
     `${path}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}. Remove the model and add it again.`,
   );
+}
+
+/** Writes another licence into the manifest of an installed model: no memory and no check depends on it. */
+export async function writeLicence(folder: string, licence: string): Promise<void> {
+  const path = join(folder, MANIFEST_FILE);
+  const draft = `${path}.part-${process.pid}`;
+  const manifest = { ...(await readModelManifest(folder)), licence };
+  await writeFile(draft, `${JSON.stringify(manifest, null, 2)}\n`);
+  await rename(draft, path);
 }
 
 /** Throws `bad-format` where a file is missing or has another size: what a look at the folder tells, without reading it. */

@@ -60,7 +60,8 @@ suite('model convert', function () {
     const folder = writeCheckpoint(join(scratch, 'my models', 'Tîny Llama (文)'), 'llama');
     const first = await longview(['model', 'convert', folder, '--as', 'tiny', '--licence', 'MIT', '--json']);
     assert.equal(first.code, 0, first.err);
-    assert.equal(first.err, '');
+    // A slow machine tells how far it is.
+    assert.doesNotMatch(first.err, /longview:|warning:|error:/);
     const told = json(first) as Record<string, unknown> & { check: { difference: number } };
     assert.match(String(told['fingerprint']), /^[0-9a-f]{64}$/);
     // Every layer is narrower than a block of 32 weights, or exact in it: what is left is float32's noise.
@@ -89,7 +90,7 @@ suite('model convert', function () {
     assert.equal(byName.code, 0, byName.err);
     assert.match(
       byName.err,
-      /^Model t-ny-llama is installed \(\d+ KB, q4; difference from the checkpoint [\d.e-]+, allowed 0\.3\)\.\n$/,
+      /^Model t-ny-llama is installed \(\d+ KB, q4; difference from the checkpoint [\d.e-]+, allowed 0\.3\)\.$/m,
     );
   });
 

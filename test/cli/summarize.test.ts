@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { SummaryResult } from '../../src/assist/index.js';
@@ -73,6 +73,40 @@ suite('longview summarize', function () {
       summary.map(({ places }) => places),
       [[{ path: 'lib/door.js', startLine: 2, endLine: 4 }]],
     );
+  });
+
+  test('a link that leads out of the workspace is refused, one that stays in it is not', () => {
+    writeFileSync(join(scratch, 'outside.js'), door);
+    const links: [string, string][] = [
+      ['../outside.js', 'way-out.js'],
+      ['..', 'way-out'],
+      ['lib', 'inside'],
+    ];
+    for (const [to, name] of links) symlinkSync(to, join(workspace, name));
+    try {
+      for (const name of ['way-out.js', 'way-out', 'way-out/outside.js']) {
+        const { code, out, err } = longview(`workspace/${name}`);
+        assert.deepEqual([code, out], [2, ''], err);
+        assert.match(err, /^longview: workspace\/way-out.* leads out of .*workspace by a symbolic link, to .*\n$/);
+      }
+      const { code, out, err } = longview('workspace/inside', '--json');
+      assert.equal(code, 0, err);
+      const [sentence] = (JSON.parse(out) as SummaryResult).summary;
+      assert.equal(sentence!.places[0]!.path, 'lib/door.js');
+    } finally {
+      for (const [, name] of links) rmSync(join(workspace, name));
+    }
+  });
+
+  test('a line break in a path is written out', () => {
+    writeFileSync(join(workspace, 'two\nlines.js'), door);
+    try {
+      const { code, out, err } = longview('workspace/two\nlines.js');
+      assert.equal(code, 0, err);
+      assert.match(out, /^- `open`: “Opens doors.” \(`two\\nlines\.js:1-4`\)\n/);
+    } finally {
+      rmSync(join(workspace, 'two\nlines.js'));
+    }
   });
 
   const wrong: [string, string[], RegExp, number][] = [

@@ -236,6 +236,18 @@ suite('install', () => {
     assert.equal(model.name, 'my-model.q4_1');
     assert.equal(model.manifest.origin, `file My Model.Q4_1.gguf, SHA-256 ${sha256(own)}`);
     assert.equal(model.manifest.licence, 'Apache-2.0');
+    // Stated later for what is there already: kept, and nothing is converted again.
+    const converted = conversions.length;
+    const stated = await installModel(data, undefined, options({ from: path, licence: 'MIT' }));
+    assert.deepEqual([stated.manifest.licence, stated.manifest.fingerprint], ['MIT', model.manifest.fingerprint]);
+    assert.equal((await installModel(data, undefined, options({ from: path }))).manifest.licence, 'MIT');
+    assert.equal(conversions.length, converted);
+    await assert.rejects(modelOffer(data, 'nope'), (error: LongviewError) => {
+      assert.equal(error.code, 'not-found');
+      const own = new RegExp(`^There is no model "nope"; installed: ${model.name}; \`longview model add\` gets: `);
+      assert.match(error.message, own, 'the user’s own are named too');
+      return true;
+    });
     assert.ok((await readFile(path)).equals(own));
     await assert.rejects(installModel(data, 'x', options({ from: join(folder, 'none.gguf') })), { code: 'not-found' });
     await assert.rejects(installModel(data, '../x', options({ from: path })), { code: 'usage' });

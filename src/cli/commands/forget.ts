@@ -1,7 +1,7 @@
 /** `longview forget`: removes one file, or everything, from the memory of a folder. The files themselves stay. */
 import { isAbsolute, relative, sep } from 'node:path';
 import { coverageLine } from '../../assist/index.js';
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, escaped } from '../../base/index.js';
 import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
 
 export interface ForgetFlags extends GlobalFlags {
@@ -20,7 +20,7 @@ export async function runForget(call: Call, dir: string, path: string | undefine
     else await memory.forget(file, { signal, onProgress: surface.progress });
     const coverage = memory.coverage();
     if (flags.json) surface.json({ forgotten: file ?? null, coverage });
-    else surface.out(`Forgot ${file ?? 'everything'}. ${coverageLine(coverage)}\n`);
+    else surface.out(`Forgot ${file === undefined ? 'everything' : escaped(file)}. ${coverageLine(coverage)}\n`);
   });
 }
 

@@ -1,4 +1,5 @@
 /** `longview model list`: what is installed, with where it is from and what it is, and what can be added. */
+import { escaped } from '../../base/index.js';
 import {
   defaultModel,
   factsOf,
@@ -11,7 +12,7 @@ import {
 } from '../../models/index.js';
 import { dataOf, type Call, type GlobalFlags } from '../house.js';
 import { costOf } from '../model-consent.js';
-import { onOneLine, plural, size } from '../text.js';
+import { plural, size } from '../text.js';
 
 interface Row extends ModelOffer, Partial<ModelFacts> {
   readonly default: boolean;
@@ -37,7 +38,7 @@ export async function runModelList({ surface }: Call, flags: GlobalFlags): Promi
     return;
   }
   for (const model of models.filter(({ installed }) => installed)) surface.out(rowOf(model));
-  for (const { name, problem } of damaged) surface.out(`${name}: damaged. ${onOneLine(problem)}\n`);
+  for (const { name, problem } of damaged) surface.out(`${name}: damaged. ${escaped(problem)}\n`);
   const addable = models.filter(({ installed }) => !installed);
   if (addable.length > 0) surface.out('Can be added with `longview model add NAME`:\n');
   for (const model of addable) surface.out(`  ${costOf(model)}\n`);
@@ -64,7 +65,7 @@ function rowOf(row: Row): string {
   return [
     `${name}: installed${row.default ? ', the default' : ''}`,
     `  ${what.filter(part => part !== undefined).join(', ')}`,
-    `  ${onOneLine(origin.join('; '))}`,
+    `  ${escaped(origin.join('; '))}`,
     '',
   ].join('\n');
 }

@@ -1,9 +1,10 @@
 /** `longview recall FILE:LINE:COLUMN`: where the name at a place is defined in other files. Reads nothing into the memory. */
 import { readFile } from 'node:fs/promises';
 import { existsSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { placeOf, recallAt } from '../../assist/index.js';
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, escaped } from '../../base/index.js';
+import { confinedPath } from '../confined-path.js';
 import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
 
 export interface RecallFlags extends GlobalFlags {
@@ -21,7 +22,7 @@ export async function runRecall(call: Call, place: string, flags: RecallFlags): 
   const root = flags.dir === undefined ? rootAround(absolute) : folderOf(flags.dir);
   const path = relative(root, absolute).split(sep).join('/');
   if (path.startsWith('../'))
-    throw new LongviewError('usage', `${file} is not in ${root}: name its folder with --dir.`);
+    throw new LongviewError('usage', `${escaped(file)} is not in ${root}: name its folder with --dir.`);
   const { identifier, before } = identifierAt(await readFile(absolute, 'utf8'), line, column, file);
   const found = await withHouse(call, root, flags, ({ memory }) =>
     recallAt({ memory, path, identifier, before }, { signal, patienceMs: { list: 600_000, model: 0 } }),
@@ -48,11 +49,11 @@ function placeIn(place: string): { file: string; line: number; column: number } 
 function realFile(file: string): string {
   const path = resolve(file);
   const found = statSync(path, { throwIfNoEntry: false });
-  if (!found) throw new LongviewError('not-found', `There is no file ${path}`);
-  if (!found.isFile()) throw new LongviewError('usage', `${path} is no file: write FILE:LINE:COLUMN.`);
+  if (!found) throw new LongviewError('not-found', `There is no file ${escaped(path)}`);
+  if (!found.isFile()) throw new LongviewError('usage', `${escaped(path)} is no file: write FILE:LINE:COLUMN.`);
   // What is larger is not read into a memory either.
   if (found.size > mostBytes) throw new LongviewError('usage', `${path} has over ${mostBytes / 1e6} MB.`);
-  return realpathSync(path);
+  return confinedPath(file, folder => rootAround(join(folder, basename(file))));
 }
 
 /** The nearest folder around the file with a repository in it, else the current folder if the file is in it, else the file's. */

@@ -1,7 +1,8 @@
 /** `longview status`: what is read of a folder and how big its memory is. Never reads a file into the memory. */
 import { coverageLine, reasonsLine } from '../../assist/index.js';
+import { escaped } from '../../base/index.js';
 import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
-import { count, onOneLine, plural, size } from '../text.js';
+import { count, plural, size } from '../text.js';
 
 export interface StatusFlags extends GlobalFlags {
   readonly files?: boolean;
@@ -19,7 +20,7 @@ export async function runStatus(call: Call, dir: string, flags: StatusFlags): Pr
     }
     for (const file of files ?? []) {
       const reason = file.reason === undefined ? '' : ` (${file.reason})`;
-      surface.out(`${file.state.padEnd(8)} ${count(file.tokens).padStart(9)}  ${onOneLine(file.path)}${reason}\n`);
+      surface.out(`${file.state.padEnd(8)} ${count(file.tokens).padStart(9)}  ${escaped(file.path)}${reason}\n`);
     }
     surface.out(
       [

@@ -11,8 +11,9 @@ import {
   type SummaryResult,
   type SummaryTarget,
 } from '../../assist/index.js';
-import { LongviewError } from '../../base/index.js';
+import { LongviewError, escaped } from '../../base/index.js';
 import { hasMemory } from '../../memory/index.js';
+import { confinedPath } from '../confined-path.js';
 import { dataOf, withHouse, type Call } from '../house.js';
 import { ensureModel, type ConsentFlags } from '../model-consent.js';
 import { count, duration } from '../text.js';
@@ -56,9 +57,10 @@ function endOf({ notes, coverage }: SummaryResult): string {
 /** Which workspace a path belongs to, and what of it is meant. */
 function locate(given: string, flags: SummarizeFlags): { root: string; target: SummaryTarget } {
   const stat = statSync(resolve(given), { throwIfNoEntry: false });
-  if (!stat) throw new LongviewError('not-found', `There is no file or folder ${resolve(given)}`);
-  const path = realpathSync(resolve(given));
-  const root = workspaceOf(stat.isDirectory() ? path : dirname(path), dataOf(flags));
+  if (!stat) throw new LongviewError('not-found', `There is no file or folder ${escaped(resolve(given))}`);
+  const around = (folder: string): string => workspaceOf(folder, dataOf(flags));
+  const path = confinedPath(given, around);
+  const root = around(stat.isDirectory() ? path : dirname(path));
   const inside = relative(root, path).split(sep).join('/');
   if (flags.changes === true || flags.since !== undefined) {
     if (flags.lines !== undefined) throw new LongviewError('usage', 'Give --lines or changes, not both.');
@@ -73,7 +75,7 @@ function locate(given: string, flags: SummarizeFlags): { root: string; target: S
 /** The nearest folder, from this one up, that has a memory or is a repository; this one if there is none. */
 function workspaceOf(folder: string, data: string): string {
   for (let at = folder; ; at = dirname(at)) {
-    if (hasMemory(data, at) || statSync(join(at, '.git'), { throwIfNoEntry: false })) return at;
+    if (hasMemory(data, realpathSync(at)) || statSync(join(at, '.git'), { throwIfNoEntry: false })) return at;
     if (dirname(at) === at) return folder;
   }
 }
