@@ -2,6 +2,7 @@
  * The text of an answer document: question, what was recalled, the checked words (they end with coverage), figures.
  * Markdown, with places as plain `path:line-line`, which the document makes links of. Knows nothing of the editor.
  */
+import { escaped } from '../base/index.js';
 import type { AskReply, Place, RecalledPlace } from '../protocol/index.js';
 
 export interface AnswerParts {
@@ -35,7 +36,8 @@ export function figuresOf({ timing, model, provider }: AskReply): string {
 }
 
 export function placeText({ path, startLine, endLine }: Place): string {
-  return startLine === endLine ? `${path}:${startLine}` : `${path}:${startLine}-${endLine}`;
+  const name = escaped(path);
+  return startLine === endLine ? `${name}:${startLine}` : `${name}:${startLine}-${endLine}`;
 }
 
 /** `path:line-line (page 3)`: as `placeText`, and where that is in a document. */
