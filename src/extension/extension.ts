@@ -18,6 +18,7 @@ import { activateMcpProvider } from './mcp-provider.js';
 import { activateMemoryView } from './memory-view.js';
 import { Models, activateModels } from './models.js';
 import { notices } from './notices.js';
+import { activatePortable } from './portable.js';
 import { Reading } from './reading.js';
 import { DefinitionRequests } from './definition-requests.js';
 import { activateHover } from './hover.js';
@@ -51,6 +52,7 @@ export function activate(context: vscode.ExtensionContext): void {
     activateLanguageStatus(services),
     activateModels(services),
     activateForget(services),
+    activatePortable(services),
     activateDiagnostics(services),
     activateHover(services, definitions),
     activateInlayHints(services, definitions),

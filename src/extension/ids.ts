@@ -13,6 +13,8 @@ export const command = {
   showMenu: 'longview.showMenu',
   forgetFile: 'longview.forgetFile',
   forgetWorkspace: 'longview.forgetWorkspace',
+  exportMemory: 'longview.exportMemory',
+  importMemory: 'longview.importMemory',
   chooseModel: 'longview.chooseModel',
   importModel: 'longview.importModel',
   diagnostics: 'longview.diagnostics',

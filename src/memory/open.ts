@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { LongviewError, codeOf, silentLog, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import { LazyEngine } from './lazy-engine.js';
-import type { ModelFacts } from './portable/index.js';
+import type { KnownModel } from './portable/index.js';
 import { DEFAULT_SETTINGS, type MemorySettings } from './settings.js';
 import { filesOf } from './source-files.js';
 import { openStore, storeFolder, type LeaseTimes } from './store/index.js';
@@ -20,7 +20,7 @@ export interface OpenOptions {
   /** The engine, or how to start it. It is not disposed of with the memory. */
   readonly engine: Engine | (() => Promise<Engine>);
   /** What is known of the model before it is started, so that a refresh with nothing to read need not start it. */
-  readonly model?: { readonly fingerprint: string } & ModelFacts;
+  readonly model?: KnownModel;
   readonly settings?: Partial<MemorySettings>;
   readonly log?: Log;
   /** Milliseconds between tries while another process reads; 1,000 if not given. */
@@ -43,7 +43,7 @@ export async function openWorkspaceMemory(options: OpenOptions): Promise<Workspa
     files: filesOf(root, settings),
     engine: new LazyEngine(options.engine),
     model: options.model?.fingerprint,
-    modelFacts: options.model,
+    known: options.model,
     settings,
     log,
     leaseRetry: options.leaseRetry ?? 1000,

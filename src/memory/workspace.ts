@@ -18,7 +18,7 @@ import {
   type ExportOptions,
   type ExportReport,
   type ImportReport,
-  type ModelFacts,
+  type KnownModel,
 } from './portable/index.js';
 import { RecallIndex } from './recall-index.js';
 import { recallSpans } from './recall.js';
@@ -50,8 +50,8 @@ export interface WorkspaceParts {
   readonly engine: LazyEngine;
   /** Fingerprint of the model, when it is known without starting the engine. */
   readonly model: string | undefined;
-  /** What else exports need to know of it. */
-  readonly modelFacts?: ModelFacts;
+  /** The same with what exports need to know besides. */
+  readonly known: KnownModel | undefined;
   readonly settings: MemorySettings;
   readonly log: Log;
   /** Milliseconds between tries to become the reader. */
@@ -267,20 +267,19 @@ export class Workspace implements WorkspaceMemory {
     });
   }
 
-  exportTo(file: string, options: ExportOptions = {}): Promise<ExportReport> {
-    return this.alone(options, work =>
-      exportMemory(file, { ...this.parts, rows: this.ledger.rows(), model: this.ledger.model }, work),
-    );
+  /** Beside whatever else runs: it changes nothing. */
+  async exportTo(file: string, options: ExportOptions = {}): Promise<ExportReport> {
+    const signal = AbortSignal.any([this.closing.signal, ...(options.signal ? [options.signal] : [])]);
+    const model = await this.knownModel();
+    const { store, settings } = this.parts;
+    return exportMemory(file, { store, settings, model, rows: this.ledger.rows() }, { ...options, signal });
   }
 
   importFrom(files: readonly string[], options: WorkOptions = {}): Promise<ImportReport> {
     return this.alone(options, async work => {
-      const counts = await importMemory(
-        files,
-        { ...this.parts, model: this.ledger.model, refresher: this.refresher },
-        work,
-      );
-      return { ...counts, coverage: this.coverage() };
+      const { store, settings } = this.parts;
+      const parts = { store, settings, model: await this.knownModel(), refresher: this.refresher };
+      return { ...(await importMemory(files, parts, work)), coverage: this.coverage() };
     });
   }
 
@@ -324,6 +323,13 @@ export class Workspace implements WorkspaceMemory {
     });
     this.last = run.catch(() => undefined);
     return run;
+  }
+
+  /** The model in use; where it is not known before it is started, it is started, and where there is none, undefined. */
+  private async knownModel(): Promise<KnownModel | undefined> {
+    if (this.parts.known) return this.parts.known;
+    const engine = await this.parts.engine.get().catch(() => undefined);
+    return engine && { fingerprint: engine.model.fingerprint, name: engine.model.name };
   }
 
   private fileStatus(row: LedgerRow): FileStatus {

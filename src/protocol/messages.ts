@@ -22,6 +22,8 @@ export const method = {
   read: 'longview/read',
   ask: 'longview/ask',
   forget: 'longview/forget',
+  exportMemory: 'longview/exportMemory',
+  importMemory: 'longview/importMemory',
   files: 'longview/files',
   freshness: 'longview/freshness',
   recall: 'longview/recall',
@@ -147,6 +149,36 @@ export interface ReadReply {
   readonly filesFailed: number;
   readonly tokensRead: number;
   readonly readMs: number;
+}
+
+/** `longview/exportMemory`: what is remembered of the folder, into one file; one that is there is replaced. */
+export interface ExportMemoryParams extends WorkParams {
+  /** Absolute path. */
+  readonly file: string;
+}
+
+export interface ExportMemoryReply {
+  readonly files: number;
+  readonly tokens: number;
+  /** Of the file. */
+  readonly bytes: number;
+  /** Files whose memory cannot go along: partly read, or coarse. */
+  readonly leftOut: number;
+}
+
+/** `longview/importMemory`: exported memories into the folder's; ends what is being read, which is to be asked for again. */
+export interface ImportMemoryParams extends WorkParams {
+  /** Absolute paths. */
+  readonly files: readonly string[];
+}
+
+export interface ImportMemoryReply {
+  /** Files of the folder that the exports hold. */
+  readonly files: number;
+  /** Memories that were not there yet. */
+  readonly added: number;
+  readonly known: number;
+  readonly coverage: CoverageCounts;
 }
 
 /** `longview/files`: one row for each file of the ledger, by path; answered whatever else runs, without a look at the disk. */

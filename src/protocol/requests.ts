@@ -3,12 +3,16 @@ import type {
   AskParams,
   AskReply,
   CountTokensReply,
+  ExportMemoryParams,
+  ExportMemoryReply,
   FileParams,
   FilesReply,
   ForgetParams,
   FreshnessReply,
   GenerateParams,
   GenerateReply,
+  ImportMemoryParams,
+  ImportMemoryReply,
   InstallModelParams,
   ModelReply,
   ModelsReply,
@@ -42,6 +46,8 @@ export interface RequestTypes {
   readonly 'longview/generate': Request<GenerateParams, GenerateReply>;
   readonly 'longview/countTokens': Request<{ readonly id: string; readonly text: string }, CountTokensReply>;
   readonly 'longview/forget': Request<ForgetParams, null>;
+  readonly 'longview/exportMemory': Request<ExportMemoryParams, ExportMemoryReply>;
+  readonly 'longview/importMemory': Request<ImportMemoryParams, ImportMemoryReply>;
   readonly 'longview/model': Request<{ readonly id: string }, ModelReply>;
   readonly 'longview/models': Request<{ readonly id: string }, ModelsReply>;
   readonly 'longview/installModel': Request<InstallModelParams, ModelReply>;

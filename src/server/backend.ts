@@ -5,10 +5,12 @@
 import type { Disposable, ProgressListener } from '../base/index.js';
 import type {
   AskReply,
+  ExportMemoryReply,
   FilesReply,
   GenerateParams,
   GenerateReply,
   FreshnessReply,
+  ImportMemoryReply,
   InstallModelParams,
   ModelReply,
   ModelsReply,
@@ -50,6 +52,9 @@ export interface MemoryBackend {
   read(root: string, work: Work): Promise<ReadReply>;
   /** Everything of the folder when `path` is missing. */
   forget(root: string, path: string | undefined, work: Work): Promise<void>;
+  /** Absolute paths of the files. */
+  exportMemory(root: string, file: string, work: Work): Promise<ExportMemoryReply>;
+  importMemory(root: string, files: readonly string[], work: Work): Promise<ImportMemoryReply>;
 }
 
 export interface AskBackend {

@@ -57,6 +57,13 @@ export function registerHandlers(connection: Connection, backend: () => Backend)
     await backend().forget(rootOf(params), params.path, work);
     return null;
   });
+  requests.long(method.exportMemory, 'export', 'user', (params, work) =>
+    backend().exportMemory(rootOf(params), params.file, work),
+  );
+  requests.long(method.importMemory, 'import', 'user', (params, work) => {
+    queue.interruptBackground(); // Reading would read what is about to come.
+    return backend().importMemory(rootOf(params), params.files, work);
+  });
   requests.long(method.installModel, 'install model', 'user', (params, work) => backend().installModel(params, work));
   requests.quick(method.recallAt, (params, signal) => backend().recallAt(rootOf(params), params, signal));
   requests.quick(method.model, () => backend().model());

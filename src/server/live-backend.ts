@@ -44,6 +44,10 @@ function memoryBackend(house: LiveHouse): MemoryBackend {
       const memory = await house.memory(root);
       await (path === undefined ? memory.forgetAll() : memory.forget(path, { signal, onProgress }));
     },
+    exportMemory: async (root, file, { signal, onProgress }) =>
+      (await house.memory(root)).exportTo(file, { replace: true, signal, onProgress }),
+    importMemory: async (root, files, { signal, onProgress }) =>
+      (await house.memory(root)).importFrom(files, { signal, onProgress }),
   };
 }
 

@@ -2,6 +2,7 @@
 import { defineAskSuite } from './ask.suite.js';
 import { defineChatSuite } from './chat.suite.js';
 import { defineReadingSuite } from './reading.suite.js';
+import { definePortableSuite } from './portable.suite.js';
 import { definePanelSuite } from './panel.suite.js';
 import { defineRecallSuite } from './recall.suite.js';
 import { runSuites } from './run-suites.js';
@@ -12,6 +13,7 @@ export function run(): Promise<void> {
     defineAskSuite();
     defineChatSuite();
     defineReadingSuite();
+    definePortableSuite();
     definePanelSuite();
     defineRecallSuite();
     defineSummarizeSuite();

@@ -253,7 +253,7 @@ suite('portable memory', function () {
     const wider = await there.memory(new FakeEngine(), { tokensPerRecallSlot: 8 });
     assert.match((await refusal(wider.importFrom([fileIn(here)])))[1], /other settings \("recall=4", not "recall=8"\)/);
 
-    const lazy = await there.memory(() => Promise.reject(new Error('not to be started')));
+    const lazy = await there.memory(() => Promise.reject(new LongviewError('not-found', 'No model is installed.')));
     const [none, what] = await refusal(lazy.importFrom([fileIn(here)]));
     assert.deepEqual([none, /no model is installed here/.test(what)], ['not-found', true]);
     assert.match((await refusal(lazy.exportTo(fileIn(here, 'y'))))[1], /without knowing the model/);

@@ -10,12 +10,12 @@ import type { FileMemory, MemoryKey, Store } from '../store/index.js';
 import type { WorkOptions } from '../workspace-memory.js';
 import type { ExportHead } from './export-file.js';
 import { readExport, sizeOfExport, type OnMemory } from './read-export.js';
-import type { MemoryShape } from './sound-memory.js';
+import type { KnownModel } from './portable.js';
 
 /** Whose memories fit. */
 export interface ImportTarget {
   /** Of the model that will use them. Absent where there is none yet. */
-  readonly model?: { readonly fingerprint: string; readonly name?: string; readonly shape?: MemoryShape };
+  readonly model: KnownModel | undefined;
   /** `readingSettings` here, of files that are their own text. */
   readonly settings: string;
 }

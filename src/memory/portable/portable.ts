@@ -9,8 +9,8 @@ import { checkExports, putExports, type ImportCounts } from './import-exports.js
 import type { MemoryShape } from './sound-memory.js';
 import { writeExport, type ExportOptions, type ExportReport } from './write-export.js';
 
-/** What is known of a model besides its fingerprint. */
-export interface ModelFacts {
+export interface KnownModel {
+  readonly fingerprint: string;
   readonly name?: string;
   readonly shape?: MemoryShape;
 }
@@ -23,9 +23,8 @@ export interface ImportReport extends ImportCounts {
 interface Parts {
   readonly store: Store;
   readonly settings: MemorySettings;
-  /** Fingerprint. */
-  readonly model: string | undefined;
-  readonly modelFacts?: ModelFacts;
+  /** Absent where there is none. */
+  readonly model: KnownModel | undefined;
 }
 
 export function exportMemory(
@@ -33,15 +32,16 @@ export function exportMemory(
   parts: Parts & { readonly rows: readonly LedgerRow[] },
   options: ExportOptions,
 ): Promise<ExportReport> {
-  const { store, rows, model, modelFacts, settings } = parts;
+  const { store, rows, model, settings } = parts;
   if (model === undefined) {
     const advice = 'install or choose the model it was read with (see `longview model list`).';
     throw new LongviewError('not-found', `Nothing can be exported without knowing the model: ${advice}`);
   }
-  const head = { model: { name: modelFacts?.name ?? '', fingerprint: model }, settings: settingsOfText(settings) };
+  const { name = '', fingerprint } = model;
+  const head = { model: { name, fingerprint }, settings: settingsOfText(settings) };
   const settingsOf = (path: string): string => readingSettings(settings, path);
   return writeExport(
-    { store, rows, head, ending: memoryEndings(model, settings), settings: settingsOf },
+    { store, rows, head, ending: memoryEndings(fingerprint, settings), settings: settingsOf },
     file,
     options,
   );
@@ -52,14 +52,13 @@ export async function importMemory(
   parts: Parts & { readonly refresher: Refresher },
   options: WorkOptions & { readonly signal: AbortSignal },
 ): Promise<ImportCounts> {
-  const { store, settings, model: fingerprint, modelFacts, refresher } = parts;
-  const model = fingerprint === undefined ? undefined : { ...modelFacts, fingerprint };
+  const { store, settings, model, refresher } = parts;
   const target = { model, settings: settingsOfText(settings) };
   await checkExports(files, target, options);
-  if (fingerprint === undefined) return { files: 0, added: 0, known: 0 }; // No file: else the check has thrown.
+  if (model === undefined) return { files: 0, added: 0, known: 0 }; // No file: else the check has thrown.
   return refresher.asReader({ ...options, onScanned: () => undefined }, async work => {
     const counts = await putExports(files, target, store, work);
-    await refresher.lookUp(work, fingerprint);
+    await refresher.lookUp(work, model.fingerprint);
     return counts;
   });
 }

@@ -84,12 +84,12 @@ async function writeAll(source: ExportSource, part: string, options: ExportOptio
     await writer.put(encodeHead(source.head));
     let memories = 0;
     for (const [at, row] of rows.entries()) {
-      throwIfCancelled(options.signal);
       options.onProgress?.({ task: 'Exporting', done: at, total: rows.length, unit: 'files', item: row.path });
       const file = recordOf(row, source);
       await writer.put(encodeFile(file));
       const keys = new Map(keysOf(row).map(key => [contentOfKey(key), key]));
       for (const content of contentsOf(file)) {
+        throwIfCancelled(options.signal);
         await writer.put(memoryBytes(keys.get(content)!, row, source.store));
         memories++;
       }
