@@ -9,6 +9,7 @@ import { activateAsk } from './ask.js';
 import { AskView } from './ask-view.js';
 import { activateChatParticipant } from './chat-participant.js';
 import { activateDiagnostics } from './diagnostics.js';
+import { activateFileChanges } from './file-changes.js';
 import { activateForget } from './forget.js';
 import { command, section, setting } from './ids.js';
 import { activateLanguageModelTools } from './language-model-tools.js';
@@ -46,6 +47,7 @@ export function activate(context: vscode.ExtensionContext): void {
     reading,
     askView,
     activateAsk(services, askView),
+    activateFileChanges(services),
     activateMemoryView(services),
     activateSummarize(services, askView),
     activateStatusBar(services),

@@ -43,6 +43,7 @@ export function activateLanguageStatus({ client, reading, log }: Services): vsco
     { dispose: () => asked.cancel() },
     vscode.window.onDidChangeActiveTextEditor(() => void update()),
     vscode.workspace.onDidSaveTextDocument(() => void update()),
+    client.onDidChangeFiles(() => void update()),
     reading.onDidChange(state => {
       if (state.kind !== lastKind) void update();
       lastKind = state.kind;

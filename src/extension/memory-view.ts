@@ -63,6 +63,7 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
         if (visible) void this.refresh();
       }),
       services.reading.onDidChange(state => this.onReading(state)),
+      services.client.onDidChangeFiles(() => this.refreshSoon()),
       vscode.workspace.onDidChangeWorkspaceFolders(() => void this.refresh()),
     ];
     this.onReading(services.reading.state);
@@ -179,15 +180,17 @@ export class MemoryView implements vscode.TreeDataProvider<MemoryNode>, vscode.D
     // What was read in the background is noted once it is read.
     if (!this.tree.visible && state.kind !== 'ready') return;
     if (!isReading) void this.refresh();
-    else {
-      this.timer ??= setTimeout(
-        () => {
-          this.timer = undefined;
-          void this.refreshWhereVisible();
-        },
-        Math.max(refreshEveryMs, 10 * this.lastMs),
-      );
-    }
+    else this.refreshSoon();
+  }
+
+  private refreshSoon(): void {
+    this.timer ??= setTimeout(
+      () => {
+        this.timer = undefined;
+        void this.refreshWhereVisible();
+      },
+      Math.max(refreshEveryMs, 10 * this.lastMs),
+    );
   }
 
   private pickState(): Thenable<{ readonly state?: FileState } | undefined> {

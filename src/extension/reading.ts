@@ -5,7 +5,7 @@
  */
 import * as vscode from 'vscode';
 import { TimeLeft, messageOf } from '../base/index.js';
-import { method, type CoverageCounts, type ProgressEvent } from '../protocol/index.js';
+import { method, type CoverageCounts, type ProgressEvent, type ReadParams } from '../protocol/index.js';
 import { foldersOnDisk } from './folder-choice.js';
 import { section, setting } from './ids.js';
 import { ServerEnded, type ServerClient } from './server-client.js';
@@ -32,12 +32,23 @@ const isPausedKey = 'longview.isPaused';
 /** After start-up other things go first. */
 const startDelayMs = 3000;
 const retryMs = 1000;
+/** After files were read that changed, the workspace state is brought up to date at most this often. */
+const stateEveryMs = 60_000;
+
+/** What is read: everything that a look at the folders finds, or what the server said has changed. */
+type Extent = Pick<ReadParams, 'walk' | 'state'>;
+const everything: Extent = {};
+const changedFiles: Extent = { walk: false, state: false };
+const changedState: Extent = { walk: false };
 
 export class Reading implements vscode.Disposable {
   private current: ReadingState = { kind: 'idle' };
   private readonly changed = new vscode.EventEmitter<ReadingState>();
   private running: { readonly stop: vscode.CancellationTokenSource; readonly done: Promise<void> } | undefined;
   private readonly subscriptions: { dispose(): unknown }[];
+  /** Times that files changed while it read. */
+  private changesMeanwhile = 0;
+  private stateTimer: NodeJS.Timeout | undefined;
   readonly onDidChange = this.changed.event;
 
   constructor(
@@ -49,6 +60,11 @@ export class Reading implements vscode.Disposable {
     this.subscriptions = [
       this.changed,
       { dispose: () => clearTimeout(timer) },
+      { dispose: () => clearTimeout(this.stateTimer) },
+      client.onDidChangeFiles(({ waiting }) => {
+        if (waiting > 0) void this.readChanges(changedFiles);
+        else this.updateStateLater();
+      }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.startByItself()),
       vscode.workspace.onDidChangeWorkspaceFolders(() => {
         if (this.current.kind === 'reading' || this.current.kind === 'ready') void this.start();
@@ -71,11 +87,7 @@ export class Reading implements vscode.Disposable {
     await this.stop();
     if (!this.lookAround()) return;
     void this.memento.update(isPausedKey, undefined);
-    const stop = new vscode.CancellationTokenSource();
-    const done = this.readAll(stop.token);
-    this.running = { stop, done };
-    await done;
-    this.forgetRun(stop);
+    await this.run(everything);
   }
 
   async pause(): Promise<void> {
@@ -88,6 +100,37 @@ export class Reading implements vscode.Disposable {
   dispose(): void {
     this.running?.stop.cancel();
     for (const subscription of this.subscriptions) subscription.dispose();
+  }
+
+  private async run(extent: Extent): Promise<void> {
+    if (extent.state !== false) {
+      clearTimeout(this.stateTimer);
+      this.stateTimer = undefined;
+    }
+    const before = this.changesMeanwhile;
+    const stop = new vscode.CancellationTokenSource();
+    const done = this.readAll(stop.token, extent);
+    this.running = { stop, done };
+    await done;
+    this.forgetRun(stop);
+    if (this.changesMeanwhile > before) await this.readChanges(changedFiles);
+  }
+
+  /** Files that were read have changed, or new ones are there: they are read soon, where the user wants that by itself. */
+  private async readChanges(extent: Extent): Promise<void> {
+    const when = vscode.workspace.getConfiguration(section).get<string>(setting.startReading);
+    if (when === 'never') return;
+    if (this.running) this.changesMeanwhile++;
+    if (this.running || this.current.kind !== 'ready') return;
+    await this.run(extent);
+    if (extent.state === false) this.updateStateLater();
+  }
+
+  private updateStateLater(): void {
+    this.stateTimer ??= setTimeout(() => {
+      this.stateTimer = undefined;
+      void this.readChanges(changedState);
+    }, stateEveryMs);
   }
 
   private forgetRun(stop: vscode.CancellationTokenSource): void {
@@ -117,7 +160,7 @@ export class Reading implements vscode.Disposable {
     return false;
   }
 
-  private async readAll(token: vscode.CancellationToken): Promise<void> {
+  private async readAll(token: vscode.CancellationToken, extent: Extent): Promise<void> {
     try {
       const model = await this.client.request(method.model, {}, token);
       if (!model.installed) {
@@ -128,9 +171,8 @@ export class Reading implements vscode.Disposable {
       await this.memento.update(wasReadKey, true);
       const sum = { total: 0, read: 0, stale: 0, waiting: 0, coarse: 0, skipped: 0 };
       for (const folder of foldersOnDisk()) {
-        await this.readFolder(folder, token);
+        const coverage = await this.readFolder(folder, extent, token);
         if (token.isCancellationRequested) return;
-        const { coverage } = await this.client.request(method.status, { folder: folder.uri.toString() }, token);
         for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += coverage[key];
       }
       this.set({ kind: 'ready', coverage: sum });
@@ -142,19 +184,24 @@ export class Reading implements vscode.Disposable {
     }
   }
 
-  private async readFolder(folder: vscode.WorkspaceFolder, token: vscode.CancellationToken): Promise<void> {
+  private async readFolder(
+    folder: vscode.WorkspaceFolder,
+    extent: Extent,
+    token: vscode.CancellationToken,
+  ): Promise<CoverageCounts> {
     for (;;) {
       const timeLeft = new TimeLeft();
       this.set({ kind: 'reading', folder: folder.name });
       try {
-        await this.client.request(method.read, { folder: folder.uri.toString() }, token, {
+        const params = { folder: folder.uri.toString(), ...extent };
+        const { coverage } = await this.client.request(method.read, params, token, {
           onProgress: progress => {
             if (token.isCancellationRequested) return;
             const { fraction, secondsLeft } = timeLeft.after(progress, Date.now());
             this.set({ kind: 'reading', folder: folder.name, progress, fraction, secondsLeft });
           },
         });
-        return;
+        return coverage;
       } catch (error) {
         // The server ends reading to make room, e.g. for forgetting; and after a crash the client starts another one.
         const goesOn = isCancelled(error) || error instanceof ServerEnded;

@@ -13,6 +13,9 @@ import {
 } from 'vscode-jsonrpc/node';
 import {
   event,
+  notice,
+  type ChangedEvent,
+  type ChangedFilesParams,
   type LogEvent,
   type Method,
   type NoticeEvent,
@@ -57,6 +60,7 @@ export class ServerClient implements Disposable {
   private running: Promise<Running> | undefined;
   private readonly starts: number[] = [];
   private readonly listeners = new Map<string, WorkListener>();
+  private readonly changeListeners = new Set<(change: ChangedEvent) => void>();
   private current: ChildProcess | undefined;
   private lastId = 0;
 
@@ -90,6 +94,19 @@ export class ServerClient implements Disposable {
     } finally {
       this.listeners.delete(id);
     }
+  }
+
+  /** Says what changed on the disk to a server that runs; one that starts looks for itself. */
+  async changedFiles(changes: ChangedFilesParams['changes']): Promise<void> {
+    const running = await this.running?.catch(() => undefined);
+    if (!running || running.ended.aborted) return;
+    await running.connection.sendNotification(notice.changedFiles, { changes } satisfies ChangedFilesParams);
+  }
+
+  /** Hears when the ledger of a folder has changed with its files. */
+  onDidChangeFiles(listener: (change: ChangedEvent) => void): { dispose(): void } {
+    this.changeListeners.add(listener);
+    return { dispose: () => void this.changeListeners.delete(listener) };
   }
 
   /** Ends the server; the next request starts one with the settings of then. */
@@ -184,6 +201,9 @@ export class ServerClient implements Disposable {
       this.listeners.get(it.id)?.onSentence?.(it.sentence),
     );
     connection.onNotification(event.notice, (it: NoticeEvent) => this.onNotice(it.message));
+    connection.onNotification(event.changed, (it: ChangedEvent) => {
+      for (const listener of this.changeListeners) listener(it);
+    });
     connection.onNotification(event.log, (it: LogEvent) => this.show(it));
     // A write to a process that has just ended; its end is dealt with where it is noticed.
     connection.onError(() => undefined);

@@ -52,6 +52,8 @@ export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
   const { store, files, first, signal, onProgress } = parts;
   const before = new Map(store.ledger.all().map(row => [row.path, row]));
   const only = parts.paths && partOf(parts.paths, before);
+  // Of a folder that nobody had looked at, some files are not what is to be known.
+  if (parts.paths && before.size === 0) return { waiting: [], gone: 0, changes: 0 };
   const covered = new Set<string>();
   const changes: ((write: StoreWriter) => void)[] = [];
   const waiting: LedgerRow[] = [];

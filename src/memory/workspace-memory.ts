@@ -96,7 +96,7 @@ export interface WorkspaceMemory extends Disposable {
   scan(options?: WorkOptions): Promise<Coverage>;
   /**
    * Brings the ledger up to date with these paths of the folder (with `/`; the empty one is all of it) and what lies in them,
-   * after a refresh that runs. Undefined, and nothing done, where another process reads.
+   * after a refresh that runs. A folder that was never looked at stays so. Undefined, and nothing done, where another process reads.
    */
   lookAt(paths: readonly string[], options?: WorkOptions): Promise<ChangeReport | undefined>;
   /** Scans, reads what is new or changed, drops what is gone, composes the workspace state. Safe to cancel: what was read stays. */

@@ -1,8 +1,10 @@
 /** Door of `protocol`. */
-export { event, method } from './messages.js';
+export { event, method, notice } from './messages.js';
 export type {
   AskParams,
   AskReply,
+  ChangedEvent,
+  ChangedFilesParams,
   CitedPlace,
   CountTokensReply,
   CoverageCounts,
@@ -29,6 +31,7 @@ export type {
   PingReply,
   Place,
   ProgressEvent,
+  ReadParams,
   ReadReply,
   RecallAtParams,
   RecallAtReply,

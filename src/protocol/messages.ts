@@ -42,9 +42,21 @@ export const event = {
   recalled: 'longview/recalled',
   text: 'longview/text',
   sentence: 'longview/sentence',
+  changed: 'longview/changed',
   log: 'longview/log',
   notice: 'longview/notice',
 } as const;
+
+/** Notifications, client to server. */
+export const notice = {
+  /** LSP's own: files or folders that were made, changed or deleted, of folders that requests were about. */
+  changedFiles: 'workspace/didChangeWatchedFiles',
+} as const;
+
+export interface ChangedFilesParams {
+  /** `type`: 1 made, 2 changed, 3 deleted. */
+  readonly changes: readonly { readonly uri: string; readonly type: 1 | 2 | 3 }[];
+}
 
 export interface Failure {
   /** A code of `base`'s errors, e.g. `not-found`. */
@@ -143,12 +155,22 @@ export interface StatusReply {
   readonly store: { readonly path: string; readonly bytes: number };
 }
 
+/** `longview/read`. */
+export interface ReadParams extends WorkParams {
+  /** False: reads what is known to be new or changed (`longview/changed`), without a look at the other files. */
+  readonly walk?: boolean;
+  /** False: the workspace state is left for a later `read`, though files in it changed. */
+  readonly state?: boolean;
+}
+
 export interface ReadReply {
   readonly filesRead: number;
   readonly filesForgotten: number;
   readonly filesFailed: number;
   readonly tokensRead: number;
   readonly readMs: number;
+  /** After it. */
+  readonly coverage: CoverageCounts;
 }
 
 /** `longview/exportMemory`: what is remembered of the folder, into one file; one that is there is replaced. */
@@ -364,6 +386,13 @@ export interface RecalledEvent {
 export interface TextEvent {
   readonly id: string;
   readonly text: string;
+}
+
+/** Files of a folder changed, and the ledger says so already; nothing was read. */
+export interface ChangedEvent {
+  readonly folder: string;
+  /** Changed files that can be read. */
+  readonly waiting: number;
 }
 
 export interface LogEvent {

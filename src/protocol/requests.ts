@@ -17,6 +17,7 @@ import type {
   ModelReply,
   ModelsReply,
   PingReply,
+  ReadParams,
   ReadReply,
   RecallAtParams,
   RecallAtReply,
@@ -38,7 +39,7 @@ export interface RequestTypes {
   readonly 'longview/status': Request<WorkParams, StatusReply>;
   readonly 'longview/files': Request<WorkParams, FilesReply>;
   readonly 'longview/freshness': Request<FileParams, FreshnessReply>;
-  readonly 'longview/read': Request<WorkParams, ReadReply>;
+  readonly 'longview/read': Request<ReadParams, ReadReply>;
   readonly 'longview/ask': Request<AskParams, AskReply>;
   readonly 'longview/recall': Request<RecallParams, RecallReply>;
   readonly 'longview/recallAt': Request<RecallAtParams, RecallAtReply>;

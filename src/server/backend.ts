@@ -3,6 +3,7 @@
  * The real one is `openBackend` (live-backend.ts); tests of the wire put their own in its place.
  */
 import type { Disposable, ProgressListener } from '../base/index.js';
+import type { ChangeReport } from '../memory/index.js';
 import type {
   AskReply,
   ExportMemoryReply,
@@ -14,6 +15,7 @@ import type {
   InstallModelParams,
   ModelReply,
   ModelsReply,
+  ReadParams,
   ReadReply,
   RecallReply,
   RecallAtParams,
@@ -49,7 +51,12 @@ export interface MemoryBackend {
   /** What the ledger knows now: looks at no file. */
   files(root: string): Promise<FilesReply>;
   freshness(root: string, path: string): Promise<FreshnessReply>;
-  read(root: string, work: Work): Promise<ReadReply>;
+  read(root: string, how: Pick<ReadParams, 'walk' | 'state'>, work: Work): Promise<ReadReply>;
+  /**
+   * Brings the ledger up to date with paths that changed (relative, with `/`; the empty one is everything); a folder that
+   * nobody had read stays unknown. Undefined where another process reads it.
+   */
+  lookAt(root: string, paths: readonly string[], signal: AbortSignal): Promise<ChangeReport | undefined>;
   /** Everything of the folder when `path` is missing. */
   forget(root: string, path: string | undefined, work: Work): Promise<void>;
   /** Absolute paths of the files. */

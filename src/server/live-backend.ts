@@ -1,6 +1,8 @@
 /** The real backend: every part of it over one house (live-house.ts). Knows nothing of LSP. */
+import { realpath } from 'node:fs/promises';
 import { ask, withoutText } from '../assist/index.js';
 import type { Log } from '../base/index.js';
+import { hasMemory } from '../memory/index.js';
 import type { ServerOptions } from '../protocol/index.js';
 import type { AskBackend, Backend, MemoryBackend } from './backend.js';
 import { chatBackend, recallBackend } from './live-chat.js';
@@ -39,7 +41,17 @@ function memoryBackend(house: LiveHouse): MemoryBackend {
       const file = (await house.memory(root)).file(path);
       return file === undefined ? {} : { file };
     },
-    read: async (root, { signal, onProgress }) => (await house.memory(root)).refresh({ signal, onProgress }),
+    read: async (root, { walk, state }, { signal, onProgress }) => {
+      const memory = await house.memory(root);
+      const report = await memory.refresh({ walk, state, signal, onProgress });
+      return { ...report, coverage: memory.coverage() };
+    },
+    lookAt: async (root, paths, signal) => {
+      // A folder that nobody had read gets no store because a file in it changed.
+      const real = await realpath(root).catch(() => undefined);
+      if (real === undefined || !hasMemory(house.data, real)) return { changes: 0, waiting: 0 };
+      return (await house.memory(root)).lookAt(paths, { signal });
+    },
     forget: async (root, path, { signal, onProgress }) => {
       const memory = await house.memory(root);
       await (path === undefined ? memory.forgetAll() : memory.forget(path, { signal, onProgress }));

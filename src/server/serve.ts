@@ -23,9 +23,11 @@ export function serve(
     return { capabilities: { textDocumentSync: TextDocumentSyncKind.None }, serverInfo: about };
   });
   connection.onShutdown(async () => {
+    await own.dispose();
     await backend?.dispose();
     backend = undefined;
   });
-  registerHandlers(connection, () => (backend ??= openBackend(options, log, connectionNotice(connection))));
+  const open = (): Backend => (backend ??= openBackend(options, log, connectionNotice(connection)));
+  const own = registerHandlers(connection, open, log);
   connection.listen();
 }

@@ -44,7 +44,7 @@ suite('live recall and generate', function () {
   });
 
   test('places carry exact text; a file that changed is left out until it is read again', async () => {
-    await backend.read(folder.root, work());
+    await backend.read(folder.root, {}, work());
     const found = await backend.recall(folder.root, 'How long is retryDelay for an attempt?', 5, work());
     const place = found.places.find(it => it.path === 'lib/retry.js');
     assert.ok(place, 'the only file with the words of the question');

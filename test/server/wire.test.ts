@@ -118,7 +118,7 @@ suite('server wire', () => {
     let began = (): void => undefined;
     const reading = new Promise<void>(done => (began = done));
     const backend = backendWith({
-      read: async (_root, { signal }) => {
+      read: async (_root, _how, { signal }) => {
         began();
         await new Promise(done => signal.addEventListener('abort', done));
         throwIfCancelled(signal);
@@ -153,7 +153,7 @@ suite('server wire', () => {
       store: { path: '/data', bytes: 3 },
     };
     const backend = backendWith({
-      read: async (_root, { signal }) => {
+      read: async (_root, _how, { signal }) => {
         began();
         await new Promise(done => signal.addEventListener('abort', done));
         throwIfCancelled(signal);
@@ -241,7 +241,7 @@ suite('server wire', () => {
     const backend = backendWith({
       read: async () => {
         await new Promise<void>(done => (finish = done));
-        return { filesRead: 0, filesForgotten: 0, filesFailed: 0, tokensRead: 0, readMs: 0 };
+        return { filesRead: 0, filesForgotten: 0, filesFailed: 0, tokensRead: 0, readMs: 0, coverage: reply.coverage };
       },
       recallAt: (at, use) => {
         heard.push(at, use);
@@ -260,9 +260,16 @@ suite('server wire', () => {
 
   test('progress of one task is thinned out, its end always comes', async () => {
     const backend = backendWith({
-      read: (_root, { onProgress }) => {
+      read: (_root, _how, { onProgress }) => {
         for (let done = 0; done <= 1000; done++) onProgress({ task: 'Reading', done, total: 1000, unit: 'tokens' });
-        return Promise.resolve({ filesRead: 1, filesForgotten: 0, filesFailed: 0, tokensRead: 1000, readMs: 5 });
+        return Promise.resolve({
+          filesRead: 1,
+          filesForgotten: 0,
+          filesFailed: 0,
+          tokensRead: 1000,
+          readMs: 5,
+          coverage: reply.coverage,
+        });
       },
     });
     const client = await connect(backend);

@@ -136,7 +136,7 @@ async function readFor(seconds: number, backend: Backend, root: string, work: Wo
   if (seconds === 0) return;
   const enough = AbortSignal.timeout(seconds * 1000);
   try {
-    await backend.read(root, { ...work, signal: AbortSignal.any([work.signal, enough]) });
+    await backend.read(root, {}, { ...work, signal: AbortSignal.any([work.signal, enough]) });
   } catch (error) {
     if (!enough.aborted || work.signal.aborted) throw error;
   }
