@@ -68,7 +68,8 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
   const question = request.question.trim();
   if (question === '') throw new LongviewError('usage', 'The question is empty: write what you want to know.');
   const start = performance.now();
-  let report = request.now ? undefined : await memory.refresh({ signal, onProgress });
+  const canRead = !request.now && memory.readOnly === undefined;
+  let report = canRead ? await memory.refresh({ signal, onProgress }) : undefined;
   // Nothing is known of the folder yet: at least say how many files wait.
   if (request.now && memory.coverage().total === 0) await memory.scan({ signal, onProgress });
   const recall = (): Promise<RecalledSpan[]> =>

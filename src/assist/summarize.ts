@@ -132,12 +132,13 @@ export function summaryCoverageLine(coverage: SummaryCoverage): string {
   return `The sentences are about ${sections.used} of ${sections.total} sections, ${of}${rest}. ${coverageLine(coverage)}`;
 }
 
-/** Reads what the target needs, and nothing beside a reading that runs already. */
+/** Reads what the target needs, and nothing beside a reading that runs already or where nothing can be written. */
 async function read(
   { memory, target }: SummarizeRequest,
   changes: FoundChanges | undefined,
   { signal, onProgress }: SummarizeOptions,
 ): Promise<ReadReport | undefined> {
+  if (memory.readOnly !== undefined) return undefined;
   switch (target.kind) {
     case 'selection':
       // The text is given; nothing of the disk is needed.

@@ -2,7 +2,7 @@
  * The ledger as one model sees it: a row that stands on another model's memory stands on this one's, where it is kept, or
  * waits. Looking changes nothing: the other model finds its rows as it left them. Never reads files.
  */
-import type { Log } from '../base/index.js';
+import { codeOf, messageOf, type Log } from '../base/index.js';
 import { dropState } from './kept-state.js';
 import { memoryEndings, withEnding } from './memory-keys.js';
 import type { MemorySettings } from './settings.js';
@@ -14,6 +14,11 @@ export interface LedgerViewParts {
   readonly log: Log;
   /** Fingerprint of the model that looks; while it is not known, rows are shown as they are. */
   readonly model: () => string | undefined;
+}
+
+/** Whether something could not be written because the disk is full or may only be read. */
+export function isWithoutRoom(error: unknown): boolean {
+  return ['disk-full', 'permission'].includes(codeOf(error));
 }
 
 export class LedgerView {
@@ -47,23 +52,37 @@ export class LedgerView {
         log('info', `The memory of ${row.path} is not usable as it is; the file is read again.`);
       }
     }
-    await store.batch(write => {
-      for (const { path, size, mtimeMs } of rows) {
-        write.putRow({ path, size, mtimeMs, contentHash: '', state: 'waiting' });
-      }
+    await this.note(async () => {
+      await store.batch(write => {
+        for (const { path, size, mtimeMs } of rows) {
+          write.putRow({ path, size, mtimeMs, contentHash: '', state: 'waiting' });
+        }
+      });
+      await dropState(store);
     });
-    await dropState(store);
   }
 
   async markStale(paths: ReadonlySet<string>): Promise<void> {
     if (paths.size === 0) return;
     const { store } = this.parts;
-    await store.batch(write => {
-      for (const path of paths) {
-        const row = store.ledger.get(path);
-        if (row?.state === 'read') write.putRow({ ...row, state: 'stale' });
-      }
-    });
+    await this.note(() =>
+      store.batch(write => {
+        for (const path of paths) {
+          const row = store.ledger.get(path);
+          if (row?.state === 'read') write.putRow({ ...row, state: 'stale' });
+        }
+      }),
+    );
+  }
+
+  /** Answers go on where what they found can't be noted. */
+  private async note(write: () => Promise<void>): Promise<void> {
+    try {
+      await write();
+    } catch (error) {
+      if (!isWithoutRoom(error)) throw error;
+      this.parts.log('info', `Not noted: ${messageOf(error)}`);
+    }
   }
 
   private seen(row: LedgerRow, endings: ((path: string) => string) | undefined): LedgerRow {

@@ -85,6 +85,11 @@ export interface RefreshOptions extends WorkOptions {
 export interface WorkspaceMemory extends Disposable {
   /** Absolute path of the folder. */
   readonly root: string;
+  /**
+   * Why nothing can be written, where that is so: then answers use what was read before, `scan` looks at nothing, and what
+   * reads or forgets fails (`permission`).
+   */
+  readonly readOnly: string | undefined;
   /** What the files that were read define. */
   readonly definitions: WorkspaceDefinitions;
   /** Whether `refresh` runs, here or in another process. Recall, states and the ledger can be used beside it. */

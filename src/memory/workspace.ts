@@ -11,7 +11,7 @@ import { documentKind, placeName } from './documents/index.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { dropState } from './kept-state.js';
 import { SUMMARY_MARK, scanLedger } from './ledger-scan.js';
-import { LedgerView } from './ledger-view.js';
+import { LedgerView, isWithoutRoom } from './ledger-view.js';
 import {
   exportMemory,
   importMemory,
@@ -91,7 +91,12 @@ export class Workspace implements WorkspaceMemory {
     return this.refreshScan !== undefined || this.store.isReadElsewhere;
   }
 
+  get readOnly(): string | undefined {
+    return this.store.readOnly;
+  }
+
   async scan(options: WorkOptions = {}): Promise<Coverage> {
+    if (this.readOnly !== undefined) return this.coverage();
     if (this.refreshScan) {
       // What reads keeps the ledger up to date itself.
       await this.refreshScan;
@@ -111,6 +116,7 @@ export class Workspace implements WorkspaceMemory {
   }
 
   lookAt(paths: readonly string[], options: WorkOptions = {}): Promise<ChangeReport | undefined> {
+    if (this.readOnly !== undefined) return Promise.resolve(undefined);
     return this.alone(options, async work => {
       const lease = await this.store.tryBecomeReader();
       if ('heldBy' in lease) return undefined;
@@ -175,18 +181,23 @@ export class Workspace implements WorkspaceMemory {
     paths: readonly string[],
     options: WorkOptions & { readonly workspace?: boolean } = {},
   ): Promise<string[]> {
-    const workspace = options.workspace ?? true;
     const rows = this.ledger.readRows();
     const engine = await this.parts.engine.get();
     const work = stateWork(engine, options);
-    if (workspace && !(await this.state.takeOut(this.ledger.rows(), work))) {
-      await this.ledger.setAside(await this.state.bringUpToDate(rows, work));
+    const upToDate = async (): Promise<void> => this.ledger.setAside(await this.state.bringUpToDate(rows, work));
+    let workspace = options.workspace ?? true;
+    try {
+      if (workspace && !(await this.state.takeOut(this.ledger.rows(), work))) await upToDate();
+    } catch (error) {
+      if (!isWithoutRoom(error)) throw error;
+      // The kept state may hold what is gone.
+      workspace = false;
     }
     const gists = new Map(rows.map(row => [row.path, gistKeyOf(row)]));
     const keys = paths.flatMap(path => gists.get(path) ?? []);
     const ids = await this.state.inEngine.put(engine, keys, workspace);
     if (ids || !workspace) return ids ?? [];
-    await this.ledger.setAside(await this.state.bringUpToDate(rows, work));
+    await upToDate();
     return (await this.state.inEngine.put(engine, keys, true)) ?? [];
   }
 
@@ -229,6 +240,7 @@ export class Workspace implements WorkspaceMemory {
   }
 
   keepSummaryMark(mark: Uint8Array): Promise<void> {
+    if (this.readOnly !== undefined) return Promise.resolve();
     return this.store.putBlob(SUMMARY_MARK, mark);
   }
 

@@ -7,7 +7,7 @@ import { link, mkdir, rename, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LongviewError, codeOf, messageOf } from '../../base/index.js';
+import { LongviewError, codeOf } from '../../base/index.js';
 import type { Log } from '../../base/index.js';
 import { COPY_FOLDER } from './compact.js';
 import { inspectDataFile } from './data-file.js';
@@ -58,7 +58,8 @@ export async function openEnvironment(folder: string, options: OpenEnvironmentOp
     if (mark !== undefined) await removeMarks([mark.path]).catch(() => undefined);
     const failure = storeError(error, folder);
     if (codeOf(failure) !== 'permission' || !existsSync(join(folder, DATA_FILE))) throw failure;
-    return openToRead(folder, messageOf(error));
+    const isDisk = ['EROFS', 30].includes((error as { code?: string | number }).code ?? '');
+    return openToRead(folder, isDisk ? 'the disk is read-only' : 'this user may not write there');
   }
 }
 
@@ -135,6 +136,7 @@ async function openToRead(folder: string, reason: string): Promise<Environment> 
   try {
     const others = await othersOpen(folder);
     const found = await inspectDataFile(join(folder, DATA_FILE), !others.live && !others.alone);
+    if (found.state === 'fresh') throw new LongviewError('permission', `May not write to ${folder}.`);
     if (found.state === 'damaged') {
       throw new LongviewError(
         'bad-format',
