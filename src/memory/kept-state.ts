@@ -49,7 +49,7 @@ export function placedKeys(store: Store): MemoryKey[] {
 export function placesOf(store: Store, key: MemoryKey): Places | undefined {
   const blob = store.getBlob(placesName(key));
   if (!blob?.ok || blob.value.byteLength % 4 !== 0) return undefined;
-  return new Uint32Array(blob.value.slice().buffer);
+  return new Uint32Array(new Uint8Array(blob.value).buffer);
 }
 
 export function putState(write: StoreWriter, state: WorkspaceState, model: string): void {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openWorkspaceMemory, type MemorySettings, type WorkspaceMemory } from '../../src/memory/index.js';
 import { openStore, storeFolder, type Store } from '../../src/memory/store/index.js';
-import type { FakeEngine } from './fake-engine.js';
+import type { Engine } from '../../src/engine/index.js';
 
 export class Folder {
   private time = 1_700_000_000;
@@ -40,7 +40,7 @@ export class Folder {
   }
 
   async memory(
-    engine: FakeEngine | (() => Promise<FakeEngine>),
+    engine: Engine | (() => Promise<Engine>),
     settings: Partial<MemorySettings> = {},
   ): Promise<WorkspaceMemory> {
     const memory = await openWorkspaceMemory({ root: this.root, data: this.data, engine, settings, leaseRetry: 20 });
