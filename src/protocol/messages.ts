@@ -150,7 +150,8 @@ export interface StatusReply {
   /** Counts of the skipped files by reason, the largest first. */
   readonly skipped?: Readonly<Record<string, number>>;
   readonly tokens: number;
-  readonly state: { readonly slots: number; readonly bytes: number };
+  /** `made` is absent where there is no state. */
+  readonly state: { readonly slots: number; readonly bytes: number; readonly made?: 'composed' | 'patched' };
   readonly recall: { readonly slots: number; readonly bytes: number };
   readonly store: { readonly path: string; readonly bytes: number };
 }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { openEngine } from '../../src/engine/index.js';
-import type { Engine, PackedSlots, StateSlots } from '../../src/engine/index.js';
+import type { Engine, PackedSlots, Places, StateSlots } from '../../src/engine/index.js';
 import { spreadRows } from '../../src/engine/compress.js';
 import type { Model } from '../../src/engine/model.js';
 import { packFinely, packSlots, unpackSlots } from '../../src/engine/packing.js';
@@ -200,12 +200,13 @@ for (const name of ['power_law', 'hybrid_swa', 'hybrid_rwkv7'])
 
     suite('beside a state', () => {
       let composed: StateSlots;
+      let placed: readonly Places[];
       let gists: PackedSlots[];
       suiteSetup(async () => {
         const read = async (label: string, content: string) =>
           (await engine.read({ label, text: content, tokensPerRecallSlot: 4, gistSlots: 12 })).gist;
         gists = [await read('a.ts', 'export const sum = 1;'), await read('b.ts', 'let difference = (b) => 2;')];
-        ({ state: composed } = await engine.compose(gists, { budget: 18, incoming: 24 }));
+        ({ state: composed, places: placed } = await engine.compose(gists, { budget: 18, incoming: 24 }));
       });
 
       test('composed: slots into slots, compared by LN_s of their sums', () => {
@@ -238,6 +239,38 @@ for (const name of ['power_law', 'hybrid_swa', 'hybrid_rwkv7'])
         assert.equal(result.text, textOf(expected));
         const without = await engine.generate({ messages, maxTokens: 18 });
         assert.equal(without.text, textOf(alone));
+      });
+
+      test('patched: what left is out, what came is in, by the groups’ own LN_s', async () => {
+        const { gist } = await engine.read({
+          label: 'c.ts',
+          text: 'const c = 3;',
+          tokensPerRecallSlot: 4,
+          gistSlots: 12,
+        });
+        const change = { remove: [{ gist: gists[0]!, places: placed[0]! }], add: [gist], budget: 18 };
+        const { state, places } = await engine.patch(composed, change);
+        const [kept, there] = [unpackSlots(state), [gists[1]!, gist].map(unpackSlots)];
+        const sums = new Float64Array(kept.keySum.length);
+        const counts = new Float64Array(kept.count.length);
+        there.forEach((slots, at) =>
+          [placed[1]!, places[0]!][at]!.forEach((place, from) => {
+            const to = Math.floor(from / slots.slots) * state.slots + (place >>> 1);
+            counts[to]! += slots.count[from]!;
+            for (let i = 0; i < HEAD; i++) sums[to * HEAD + i]! += slots.keySum[from * HEAD + i]!;
+          }),
+        );
+        assert.deepEqual([...state.counts], [...counts]);
+        // Half a step of int16 for each of three packings, of the largest sum.
+        const largest = sums.reduce((most, sum) => Math.max(most, Math.abs(sum)), 0);
+        assertClose('key sums', kept.keySum, [...sums], 5e-5 * largest);
+        const { state: emptied } = await engine.patch(composed, { ...change, add: [] });
+        const packed = places[0]!;
+        for (let group = 0; group < groups; group++) {
+          const free = emptied.counts.subarray(group * 18, (group + 1) * 18).filter(count => count === 0).length;
+          const made = packed.subarray(group * 12, (group + 1) * 12).filter(place => place & 1);
+          assert.equal(made.length, Math.min(12, free));
+        }
       });
 
       test('a long answer grows a state of its own beside the given one', async () => {

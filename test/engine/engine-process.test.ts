@@ -55,6 +55,17 @@ suite('engine process', function () {
     assert.equal((await there.compose([], options)).state.slots, 0);
   });
 
+  test('patches the same', async () => {
+    const gists: PackedSlots[] = [];
+    for (const text of [code, 'two', code + code, 'three']) gists.push((await readOf(here, text)).gist);
+    const incoming = gists.slice(0, 3).reduce((sum, { slots }) => sum + slots, 0);
+    const { state, places } = await here.compose(gists.slice(0, 3), { budget: 21, incoming });
+    const change = { remove: [{ gist: gists[1]!, places: places[1]! }], add: [gists[3]!], budget: 21 };
+    assert.deepEqual(await there.patch(state, change), await here.patch(state, change));
+    const twice = { ...change, remove: [...change.remove, ...change.remove] };
+    await assert.rejects(there.patch(state, twice), { code: 'stale' });
+  });
+
   test('two compositions at once, and calls between their gists, do not mix', async () => {
     const gists = [(await readOf(here)).gist, (await readOf(here, 'another text')).gist];
     const turned = [...gists].reverse();

@@ -197,6 +197,32 @@ suite('sessions with a given state against the oracle', function () {
     assertClose('logits', await logits(state, short, 32), expected, 1e-4);
   });
 
+  test('a free slot is not seen, wherever it lies in each group', async () => {
+    const wide = composed.slots + 3;
+    const spread = (values: Float32Array, size: number): Float32Array => {
+      const all = new Float32Array(composed.groups * wide * size);
+      for (let group = 0; group < composed.groups; group++) {
+        for (let slot = 0; slot < composed.slots; slot++) {
+          // Three free ones: at the front, after slot 5 of some groups and slot 9 of others, at the end.
+          const to = slot + 1 + (slot > (group % 2 ? 5 : 9) ? 1 : 0);
+          const from = (group * composed.slots + slot) * size;
+          all.set(values.subarray(from, from + size), (group * wide + to) * size);
+        }
+      }
+      return all;
+    };
+    const holed: Slots = {
+      ...{ groups: composed.groups, slots: wide, headSize: HEAD },
+      ...{ keySum: spread(composed.keySum, HEAD), valueSum: spread(composed.valueSum, HEAD) },
+      ...{ count: spread(composed.count, 1), keyRadius: spread(composed.keyRadius, 1) },
+      valueRadius: spread(composed.valueRadius, 1),
+    };
+    const state = giveStates(manifestWith({}), sinks, [{ slots: holed, tokensPerSlot: 4 }]);
+    const expected = expectedOf({ ...keep, initialState: given }, short);
+    assertClose('prefill', await logits(state, short, 32), expected, 1e-4);
+    assertClose('decode', await logits(state, short, 1), expected, 1e-4);
+  });
+
   test('the sinks alone: a text behind the first tokens of every text', async () => {
     const state = giveStates(manifestWith({}), sinks, []);
     const alone = given.map(layer => layer.map(head => head.slice(0, SINKS)));
