@@ -73,7 +73,7 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
   // Nothing is known of the folder yet: at least say how many files wait.
   if (request.now && memory.coverage().total === 0) await memory.scan({ signal, onProgress });
   const recall = (): Promise<RecalledSpan[]> =>
-    memory.recall(question, { limit: request.places ?? 6, signal, onProgress });
+    memory.recall(soughtFor(question, request.selection), { limit: request.places ?? 6, signal, onProgress });
   let spans = await recall();
   if (report && memory.coverage().stale > 0) {
     // Recall compares hashes: it found a change that left size and time as they were.
@@ -172,6 +172,19 @@ async function write(
   }
   const { promptTokens, writtenTokens, firstTokenMs } = result;
   return { text: parts.join('\n\n'), citations, untilFirstMs: prepared + firstTokenMs, promptTokens, writtenTokens };
+}
+
+const NAME = /[\p{L}_$][\p{L}\p{N}_$]{3,}/gu;
+const MOST_NAMES = 24;
+
+/**
+ * What is recalled for: about lines that are selected, a question such as "Where is it thrown?" says little, and the names in
+ * them say what it is about. The whole lines found fewer of the right places (docs/measurements.md).
+ */
+function soughtFor(question: string, selection: AskRequest['selection']): string {
+  if (!selection) return question;
+  const names = new Set([...selection.text.matchAll(NAME)].map(([name]) => name));
+  return [question, ...[...names].slice(0, MOST_NAMES)].join(' ');
 }
 
 /** The selection before all that was recalled, which need not say it again. */

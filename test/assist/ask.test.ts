@@ -248,6 +248,21 @@ suite('ask', () => {
     );
   });
 
+  test('about a selection, its names are recalled for too: what they are is found though the question does not name it', async () => {
+    await ask({ memory, engine, question });
+    const sought: string[] = [];
+    const recall = memory.recall.bind(memory);
+    memory.recall = (text, options) => {
+      sought.push(text);
+      return recall(text, options);
+    };
+    const text = 'result = send_with_backoff(one)\nsend_with_backoff(result)\n';
+    const selection = { path: 'new.py', startLine: 1, endLine: 2, text };
+    const result = await ask({ memory, engine, question: 'What is called?', selection, now: true });
+    assert.deepEqual(sought, ['What is called? result send_with_backoff'], 'each name once, none of three letters');
+    assert.equal(result.recalled[0]?.path, 'src/retry.py');
+  });
+
   test('a selection is answered from where nothing is read', async () => {
     engine.answer = 'In [1].';
     const selection = { path: 'new.py', startLine: 1, endLine: 1, text: 'x = 1' };
