@@ -12,6 +12,8 @@
 // A suite has no access to the page, so lines of its log ask for a look at it:
 //   [expect] TEXT      some frame, e.g. a webview, has to show this text within 20 s, else the run fails
 //   [screenshot] NAME  is written beside the file of --screenshot, where that is given
+//   [press] KEYS       keys of the keyboard, one after another, e.g. `Tab Tab Enter`
+//   [focused] TEXT     what has the focus has to be called that within 20 s; presses and this are in the order of the log
 //   [open] NAME        opens the workspace in a second window, whose tests are NAME.cjs beside those of --tests
 //   [close] NAME       closes that window; where it ended by itself before, its code counts
 // Exit code: the suite's; 2 when VS Code did not start or the suite did not end in time.
@@ -227,6 +229,7 @@ async function runSuite(page, authority, workspace, developed, tests, looks = []
   let finish;
   const finished = new Promise(done => (finish = done));
   const others = new Map();
+  let keyboard = Promise.resolve();
   const open = async name => {
     const other = await page.context().newPage();
     const code = runSuite(other, authority, workspace, developed, join(dirname(tests), `${name}.cjs`), looks);
@@ -236,8 +239,12 @@ async function runSuite(page, authority, workspace, developed, tests, looks = []
   await page.exposeFunction('codeAutomationExit', code => finish(code));
   await page.exposeFunction('codeAutomationLog', (type, args) => {
     const text = format(...args);
-    const [, wanted, what] = /^\[(expect|screenshot|open|close)\] (.+)$/.exec(text) ?? [];
+    const [, wanted, what] = /^\[(expect|screenshot|press|focused|open|close)\] (.+)$/.exec(text) ?? [];
     if (wanted === 'expect') looks.push(expectText(page, what));
+    if (wanted === 'press' || wanted === 'focused') {
+      keyboard = keyboard.then(() => (wanted === 'press' ? press(page, what) : expectFocus(page, what)));
+      looks.push(keyboard);
+    }
     if (wanted === 'screenshot' && options.screenshot) {
       looks.push(page.screenshot({ path: join(dirname(options.screenshot), what) }));
     }
@@ -267,6 +274,32 @@ function whatToOpen(scratch) {
   if (path.endsWith('.code-workspace')) return { workspace: path };
   mkdirSync(path, { recursive: true });
   return { folder: path };
+}
+
+async function press(page, keys) {
+  for (const key of keys.split(' ')) {
+    await page.keyboard.press(key);
+    await sleep(150);
+  }
+}
+
+async function expectFocus(page, text) {
+  let name = '';
+  for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(200)) {
+    for (const frame of page.frames()) {
+      name = (await frame.evaluate(nameOfFocused).catch(() => '')) || name;
+      if (name.includes(text)) return;
+    }
+  }
+  throw new Error(`the focus is on "${name}", not on "${text}"`);
+}
+
+// Runs in the page. A list tells the row that counts as focused by an attribute.
+function nameOfFocused() {
+  const active = document.activeElement;
+  if (!document.hasFocus() || !active || active === document.body || active.tagName === 'IFRAME') return '';
+  const row = document.getElementById(active.getAttribute('aria-activedescendant') ?? '');
+  return (row ?? active).getAttribute('aria-label') ?? (row ?? active).textContent ?? '';
 }
 
 async function expectText(page, text) {

@@ -6,6 +6,12 @@ export async function look(...texts: string[]): Promise<void> {
   await new Promise(done => setTimeout(done, 3000));
 }
 
+/** Presses keys such as `Tab Tab`; what has the focus then has to be called so. The next step waits for it, the caller does not. */
+export function press(keys: string, focused?: string): void {
+  console.log(`[press] ${keys}`);
+  if (focused !== undefined) console.log(`[focused] ${focused}`);
+}
+
 export async function screenshot(name: string): Promise<void> {
   console.log(`[screenshot] ${name}`);
   await new Promise(done => setTimeout(done, 1500));

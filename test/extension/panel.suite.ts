@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { look, screenshot } from './page-looks.js';
+import { look, press, screenshot } from './page-looks.js';
 
 const question = 'Which class describes an error of the command line?';
 
@@ -49,6 +49,24 @@ export function definePanelSuite(): void {
       await screenshot('panel-memory.png');
     });
 
+    test('by keyboard alone: from the question to a place of the answer, and through the Memory view to a file', async () => {
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      await vscode.commands.executeCommand('longview.ask');
+      press('Tab', 'Ask');
+      press('Tab', 'Earlier questions');
+      press('Tab', 'lib/');
+      press('Enter');
+      const opened = await activeFile();
+      assert.ok(opened.path.startsWith('lib/') && !opened.selection.isEmpty, 'the lines of the place are selected');
+      await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+      await vscode.commands.executeCommand('longview.showMemory');
+      press('Home ArrowLeft', 'Figures');
+      press('ArrowDown ArrowRight', 'lib');
+      press('ArrowDown', 'argument.js');
+      press('Enter');
+      assert.equal((await activeFile()).path, 'lib/argument.js');
+    });
+
     test('a file that is forgotten from the palette is at once no longer among what the Memory view calls read', async () => {
       await vscode.commands.executeCommand('longview.showMemory');
       const folder = vscode.workspace.workspaceFolders![0]!.uri;
@@ -58,4 +76,15 @@ export function definePanelSuite(): void {
       await look('4 of 4 read');
     });
   });
+}
+
+/** The file that is shown, once one is. */
+async function activeFile(): Promise<{ readonly path: string; readonly selection: vscode.Selection }> {
+  for (let waited = 0; waited < 60_000; waited += 100) {
+    const editor = vscode.window.activeTextEditor;
+    if (editor)
+      return { path: vscode.workspace.asRelativePath(editor.document.uri, false), selection: editor.selection };
+    await new Promise(done => setTimeout(done, 100));
+  }
+  throw new Error('No file was opened.');
 }

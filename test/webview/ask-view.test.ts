@@ -1,7 +1,7 @@
 /** The Ask view in a real Chromium: what it shows, says and sends, by keyboard; hostile text; nothing moves while words come. */
 import assert from 'node:assert/strict';
 import type { ExchangeView, Inline } from '../../src/protocol/index.js';
-import { answered, asked, box, recalling, start, strings, summarized, summarizing } from './ask-samples.js';
+import { answered, asked, box, recalling, start, strings } from './ask-samples.js';
 import { PanelBrowser, chromiumPath, hasChromium, type PanelPage } from './page.js';
 
 suite('ask view in Chromium', function () {
@@ -262,59 +262,20 @@ suite('ask view in Chromium', function () {
     await panel.close();
   });
 
-  test('a summary by keyboard: its heading takes the focus; what has it keeps it while sentences come; Stop, Copy, document', async () => {
-    const panel = await opened();
-    const { page } = panel;
-    await panel.post({ type: 'exchanges', exchanges: [summarizing(0)] });
-    await panel.post({ type: 'focusExchange', id: 2 });
-    const focused = (): Promise<string | null | undefined> => page.evaluate(() => document.activeElement?.textContent);
-    assert.equal(await focused(), 'Summary of src/net/retry.ts');
-    assert.ok(await page.getByText('Summarizing · src/net/retry.ts').isVisible());
-    await panel.post(change(summarizing(1)));
-    await page.keyboard.press('Tab');
-    assert.equal(await focused(), 'src/net/retry.ts:12-40');
-    await page.evaluate(() => document.activeElement!.setAttribute('id', 'kept'));
-    const top = (): Promise<number> =>
-      page.evaluate(() => document.querySelector('#kept')!.getBoundingClientRect().top);
-    const before = await top();
-    await panel.post(change(summarizing(2)));
-    assert.equal(await page.getByRole('group', { name: 'Summary' }).getByRole('listitem').count(), 2);
-    assert.equal(await focused(), 'src/net/retry.ts:12-40');
-    assert.equal(await top(), before);
-    await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Open as Document' }).click();
-    await page.getByRole('button', { name: 'Stop' }).click();
-    assert.deepEqual(await panel.sent(), [
-      { type: 'open', id: 2, place: { path: 'src/net/retry.ts', startLine: 12, endLine: 40 } },
-      { type: 'openDocument', id: 2 },
-      { type: 'stop' },
-    ]);
-    await panel.post(
-      change({ ...summarizing(2), phase: 'stopped', problem: 'Stopped.', remedies: ['summarizeAgain'] }),
-    );
-    assert.equal(await top(), before);
-    await page.getByRole('button', { name: 'Summarize Again' }).click();
-    await page.getByRole('button', { name: 'Copy' }).click();
-    assert.deepEqual(await panel.sent(), [
-      { type: 'remedy', id: 2, remedy: 'summarizeAgain' },
-      { type: 'copy', id: 2 },
-    ]);
-    await panel.close();
-  });
-
-  test('a screen reader hears each sentence of a summary once, and what it rests on', async () => {
-    const panel = await opened();
-    const heard = (): Promise<string[]> => panel.page.locator('[role=status] p').allTextContents();
-    await panel.post({ type: 'exchanges', exchanges: [summarizing(0)] });
-    await panel.post(change(summarizing(1)));
-    await panel.page.waitForFunction(() => document.querySelectorAll('[role=status] p').length === 2);
-    await panel.post(change(summarized));
-    const [begun, first, rest, end] = await heard();
-    assert.equal(begun, 'Summarizing');
-    assert.match(first!, /^A connection .* \(src\/net\/retry\.ts:12-40\)$/);
-    assert.match(rest!, /^The waiting times .*\n“Never tries again .*\)$/);
-    assert.equal(end, `The summary is complete. ${summarized.coverage}`);
-    await panel.close();
+  test('nothing moves by itself for those who asked for that; the state is said in words', async () => {
+    const unknown = { ...asked, progress: 'Looking for changes', fraction: undefined };
+    for (const [moves, expected] of [
+      [true, ['pulse']],
+      [false, []],
+    ] as const) {
+      const panel = await opened(start({ exchanges: [unknown] }), { moves });
+      const running = await panel.page.evaluate(() =>
+        document.getAnimations().map(animation => (animation as CSSAnimation).animationName),
+      );
+      assert.deepEqual(running, expected);
+      assert.ok(await panel.page.getByText('Looking for changes').isVisible());
+      await panel.close();
+    }
   });
 
   test('hostile text stays text: HTML, scripts, links, terminal and direction marks, a very long line', async () => {

@@ -43,9 +43,12 @@ export class PanelBrowser {
   /** `script`: a file of the bundle. `state`: what `getState` gives. */
   async open(
     script: string,
-    { theme = 'dark', width = 320, height = 700, state }: Partial<View> = {},
+    { theme = 'dark', width = 320, height = 700, state, moves = false }: Partial<View> = {},
   ): Promise<PanelPage> {
-    const context = await this.browser.newContext({ viewport: { width, height }, reducedMotion: 'reduce' });
+    const context = await this.browser.newContext({
+      viewport: { width, height },
+      reducedMotion: moves ? 'no-preference' : 'reduce',
+    });
     const page = await context.newPage();
     const problems: string[] = [];
     page.on('console', message => {
@@ -108,6 +111,8 @@ interface View {
   readonly width: number;
   readonly height: number;
   readonly state: unknown;
+  /** The user has nothing against motion. */
+  readonly moves: boolean;
 }
 
 export class PanelPage {
