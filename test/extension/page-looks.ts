@@ -14,5 +14,6 @@ export function press(keys: string, focused?: string): void {
 
 export async function screenshot(name: string): Promise<void> {
   console.log(`[screenshot] ${name}`);
-  await new Promise(done => setTimeout(done, 1500));
+  // A busy machine takes it late.
+  await new Promise(done => setTimeout(done, 3000));
 }

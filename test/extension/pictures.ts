@@ -37,9 +37,9 @@ async function answer(theme: string): Promise<void> {
   await act('longview.askAboutSelection', { question: 'What does this class do?', consent: true });
   await look('About lib/error.js:1-12', 'Open as Document');
   await resize('decrease', 4);
-  await screenshot(`ask-${theme}-narrow.png`);
-  await resize('increase', 6);
   await screenshot(`ask-${theme}-wide.png`);
+  await resize('increase', 6);
+  await screenshot(`ask-${theme}-narrow.png`);
   await resize('decrease', 2);
 }
 
@@ -49,7 +49,7 @@ async function summary(theme: string): Promise<void> {
   await look('Summary of lib/suggestSimilar.js', 'The sentences are about');
   await screenshot(`summary-${theme}.png`);
   await resize('decrease', 2);
-  await screenshot(`summary-${theme}-narrow.png`);
+  await screenshot(`summary-${theme}-wide.png`);
   await resize('increase', 2);
 }
 
@@ -83,7 +83,7 @@ async function walkthrough(theme: string): Promise<void> {
   await act('workbench.action.closeAllEditors');
 }
 
-/** Of the side bar: the part that has the focus, which a webview's frame does not count for. */
+/** The editors', which the side bar has what is left of: `decrease` widens the side bar. */
 async function resize(direction: 'increase' | 'decrease', steps: number): Promise<void> {
   await act('longview.memoryView.focus');
   for (let step = 0; step < steps; step++) await act(`workbench.action.${direction}ViewWidth`);
