@@ -3,7 +3,7 @@
  * The text is untrusted. Never reads outside the workspace: every look at a file goes through the memory.
  */
 import { escaped } from '../base/index.js';
-import { linesOf, type WorkspaceMemory } from '../memory/index.js';
+import { lineCountOf, type WorkspaceMemory } from '../memory/index.js';
 
 /** Lines count from 1, both ends included. */
 export interface Citation {
@@ -164,8 +164,7 @@ async function check(
   if (memory.hashOf(path) === undefined) return failed('file was not read');
   const source = await memory.source(path);
   if (!source.ok) return failed(source.reason);
-  const lines = linesOf(source.value);
-  const count = lines.at(-1) === '' ? lines.length - 1 : lines.length;
+  const count = lineCountOf(source.value);
   if (startLine < 1 || endLine < startLine) return failed('no such lines');
   if (endLine > count) return failed(`the file has ${count} lines`);
   const named = await memory.placeName(path, startLine, endLine);

@@ -17,6 +17,13 @@ export function linesOf(text: string): string[] {
   return text.split(/\r?\n/);
 }
 
+/** Lines of a text without an empty one at its end. */
+export function lineCountOf(text: string): number {
+  let count = text === '' || text.endsWith('\n') ? 0 : 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++;
+  return count;
+}
+
 /** Whether a file of that name holds sentences rather than code or data. */
 export function isProse(path: string): boolean {
   return proseNames.test(path);

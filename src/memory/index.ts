@@ -20,7 +20,7 @@ export type { Shard } from './shards.js';
 export { DEFAULT_SETTINGS } from './settings.js';
 export type { MemorySettings } from './settings.js';
 export type { Block } from './block.js';
-export { blocksOf, isProse, linesOf } from './blocks.js';
+export { blocksOf, isProse, lineCountOf, linesOf } from './blocks.js';
 export { questionTerms, termsOf } from './lexical.js';
 export type {
   Definition,

@@ -127,6 +127,11 @@ function isCovered(path: string, covered: ReadonlySet<string>): boolean {
   return false;
 }
 
+/** What the walk alone decides, by rules that may have changed: a file that it gives now is to be read. */
+function isByRule({ reason = '' }: LedgerRow): boolean {
+  return /^(ignored|secret|generated|minified|lock file|too large|outside workspace)$/.test(reason);
+}
+
 async function nextRow(
   file: SeenFile,
   old: LedgerRow | undefined,
@@ -140,7 +145,7 @@ async function nextRow(
   const untouched = old.size === size && old.mtimeMs === mtimeMs;
   const keys = keysOf(old);
   if (keys.length === 0 || !keys.every(key => store.hasMemory(key))) {
-    const stays = old.state === 'skipped' && untouched && !mayHavePassed(old);
+    const stays = old.state === 'skipped' && untouched && !mayHavePassed(old) && !isByRule(old);
     return stays ? old : fresh;
   }
   if (untouched) return old;

@@ -3,6 +3,7 @@
  * Keeps, per file, which terms stand on which lines; never the text.
  */
 import type { Block } from './block.js';
+import { GiveWay } from './give-way.js';
 
 const K1 = 1.2;
 const B = 0.75;
@@ -20,7 +21,8 @@ const stopWords = new Set(
     .map(stem),
 );
 
-const word = /[\p{L}\p{N}_$]+/gu;
+/** Of a longer word, such as data in letters, pieces: a regular expression does not walk through megabytes of it. */
+const word = /[\p{L}\p{N}_$]{1,1000}/gu;
 const wordPart = /\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{Lo}+|\p{N}+/gu;
 const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u;
 
@@ -117,18 +119,18 @@ function firstAtLeast(sorted: readonly number[], value: number): number {
 }
 
 /** BM25 of each block of each text, in order; blocks of all texts are one collection. */
-export function bm25(
+export async function bm25(
   terms: readonly string[],
   texts: readonly { index: TermIndex; blocks: readonly Block[] }[],
-): Float64Array {
+): Promise<Float64Array> {
   const total = texts.reduce((sum, text) => sum + text.blocks.length, 0);
   const lengths = new Float64Array(total);
   const scores = new Float64Array(total);
   const counts = new Float64Array(total);
-  each(texts, (index, block, at) => (lengths[at] = index.length(block)));
+  await each(texts, (index, block, at) => (lengths[at] = index.length(block)));
   const mean = lengths.reduce((sum, n) => sum + n, 0) / Math.max(1, total) || 1;
   for (const term of terms) {
-    each(texts, (index, block, at) => {
+    await each(texts, (index, block, at) => {
       counts[at] = index.count(term, block) + (index.names(term, block) ? NAME_WEIGHT : 0);
     });
     const having = counts.reduce((sum, n) => sum + (n > 0 ? 1 : 0), 0);
@@ -140,10 +142,14 @@ export function bm25(
   return scores;
 }
 
-function each(
+async function each(
   texts: readonly { index: TermIndex; blocks: readonly Block[] }[],
   visit: (index: TermIndex, block: Block, at: number) => void,
-): void {
+): Promise<void> {
+  const way = new GiveWay();
   let at = 0;
-  for (const { index, blocks } of texts) for (const block of blocks) visit(index, block, at++);
+  for (const { index, blocks } of texts) {
+    for (const block of blocks) visit(index, block, at++);
+    await way.step();
+  }
 }

@@ -26,15 +26,18 @@ const HASH_START = 0x811c9dc5;
 const HASH_FACTOR = 0x01000193;
 
 export function partsOfText(text: string, limits: PartLimits): TextPart[] {
-  const parts: TextPart[] = [];
+  return [...eachPart(text, limits)];
+}
+
+/** The same, part by part. */
+export function* eachPart(text: string, limits: PartLimits): Generator<TextPart> {
   let firstLine = 1;
   for (let start = 0; start < text.length;) {
     const end = endOfPart(text, start, limits);
-    parts.push({ start, end, firstLine });
+    yield { start, end, firstLine };
     for (let at = text.indexOf('\n', start); at >= 0 && at < end; at = text.indexOf('\n', at + 1)) firstLine++;
     start = end;
   }
-  return parts;
 }
 
 /** SHA-256 of a part's text in UTF-8, hex. */

@@ -5,8 +5,9 @@
  */
 import { throwIfCancelled, type Log, type ProgressListener } from '../base/index.js';
 import { packAsGist, type Engine, type PackedSlots, type Reading } from '../engine/index.js';
+import { GiveWay } from './give-way.js';
 import { memoryKeyOf } from './memory-keys.js';
-import { hashOfPart, partsOfText } from './parts.js';
+import { eachPart, hashOfPart, type TextPart } from './parts.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles, SourceText } from './source-files.js';
 import {
@@ -100,11 +101,16 @@ async function readParts(
     return undefined;
   }
   const { text, ...seen } = source.value;
-  if (text.trim() === '') {
+  if (!/\S/.test(text)) {
     await skipFile(path, 'empty', store, seen);
     return { tokens: 0, read: 0 };
   }
-  const cuts = partsOfText(text, settings.parts);
+  const way = new GiveWay();
+  const cuts: TextPart[] = [];
+  for (const cut of eachPart(text, settings.parts)) {
+    cuts.push(cut);
+    await way.step();
+  }
   const parts: FilePart[] = [];
   const hashes: string[] = [];
   let [tokens, read] = [0, 0];

@@ -7,6 +7,7 @@ import { codeOf, throwIfCancelled, type Result } from '../base/index.js';
 import type { Engine, RecallParameters, RecallScores } from '../engine/index.js';
 import type { Block } from './block.js';
 import { placeName, type Places } from './documents/index.js';
+import { GiveWay } from './give-way.js';
 import { bm25, questionTerms, termsOf } from './lexical.js';
 import { LineMass } from './line-mass.js';
 import { attentionScore, distinct, standardised, type Candidate } from './rank.js';
@@ -41,13 +42,18 @@ export async function recallSpans(question: string, limit: number, work: RecallP
   const scores = await scored(question, parts, work);
   throwIfCancelled(work.signal);
   const { keyHeadOf, parameters } = work.engine.model.recall;
-  const masses = parts.map((part, at) => massOf(part, scores, scores.slotStart[at]!, keyHeadOf));
+  const way = new GiveWay();
+  const masses: PartMass[] = [];
+  for (const [at, part] of parts.entries()) {
+    masses.push(massOf(part, scores, scores.slotStart[at]!, keyHeadOf));
+    await way.step();
+  }
   const texts = recalledTexts(parts).map(text => scorable(text, masses));
   // Words alone show only once a text is cut, so without heads none is left out.
   const most = keyHeadOf.length === 0 ? texts.length : MOST_TEXTS;
-  const chosen = chooseTexts(question, texts, parameters, most).map(at => texts[at]!);
+  const chosen = (await chooseTexts(question, texts, parameters, most)).map(at => texts[at]!);
   const cuts = await cutTexts(chosen, work);
-  const candidates = fused(question, chosen, cuts, parameters, work.lexicalWeight);
+  const candidates = await fused(question, chosen, cuts, parameters, work.lexicalWeight);
   return exact(candidates, limit, work, new Map(texts.map(({ text }) => [text.path, text.contentHash])));
 }
 
@@ -89,15 +95,21 @@ function massOf(part: IndexedPart, scores: RecallScores, first: number, keyHeadO
 }
 
 /** Positions of the texts worth cutting: all of them, or the best by their best window and by words in their path. */
-export function chooseTexts(
+export async function chooseTexts(
   question: string,
   texts: readonly ScorableText[],
   parameters: RecallParameters,
   most = MOST_TEXTS,
-): number[] {
+): Promise<number[]> {
   const all = texts.map((_, at) => at);
   if (texts.length <= most) return all;
-  const best = standardised(texts.map(text => bestWindow(text, parameters)));
+  const way = new GiveWay();
+  const windows: number[] = [];
+  for (const text of texts) {
+    windows.push(bestWindow(text, parameters));
+    await way.step();
+  }
+  const best = standardised(windows);
   const asked = new Set(questionTerms(question));
   const named = texts.map(({ text }) => termsOf(text.path).filter(term => asked.has(term)).length);
   const value = all.map(at => best[at]! + Math.min(2, named[at]!));
@@ -114,6 +126,7 @@ function bestWindow({ text, mass, lastLine }: ScorableText, parameters: RecallPa
 
 /** Blocks and terms of each text as read; `undefined` for those of a file that changed. Each file is read once. */
 async function cutTexts(texts: readonly ScorableText[], parts: RecallParts): Promise<(CutText | undefined)[]> {
+  const way = new GiveWay();
   const cuts = new Map<RecalledText, CutText>();
   const unknown = new Map<string, RecalledText[]>();
   for (const { text } of texts) {
@@ -129,7 +142,10 @@ async function cutTexts(texts: readonly ScorableText[], parts: RecallParts): Pro
         const source = await asRead(path, own[0]!.contentHash, parts);
         if (source === undefined) return;
         const lines = new FileLines(source.text);
-        for (const text of own) cuts.set(text, parts.cache.put(cacheKeyOf(text), cutText(text, lines)));
+        for (const text of own) {
+          cuts.set(text, parts.cache.put(cacheKeyOf(text), cutText(text, lines)));
+          await way.step();
+        }
       }),
     );
   }
@@ -147,26 +163,29 @@ async function asRead(path: string, contentHash: string, parts: RecallParts): Pr
   return undefined;
 }
 
-function fused(
+async function fused(
   question: string,
   texts: readonly ScorableText[],
   cuts: readonly (CutText | undefined)[],
   parameters: RecallParameters,
   lexicalWeight: number,
-): Candidate[] {
+): Promise<Candidate[]> {
   const blocks: (Block & { path: string; stretch: number })[] = [];
   const attention: number[] = [];
   const terms: { index: CutText['terms']; blocks: readonly Block[] }[] = [];
-  cuts.forEach((cut, at) => {
-    if (!cut) return;
+  const way = new GiveWay();
+  for (const [at, cut] of cuts.entries()) {
+    if (!cut) continue;
     const { text, mass } = texts[at]!;
     terms.push({ index: cut.terms, blocks: cut.blocks });
     for (const block of cut.blocks) {
       blocks.push({ ...block, path: text.path, stretch: text.firstLine });
       attention.push(parameters.weight.length === 0 ? 0 : attentionScore(mass, block, parameters));
     }
-  });
-  const words = standardised(lexicalWeight === 0 ? blocks.map(() => 0) : [...bm25(questionTerms(question), terms)]);
+    await way.step();
+  }
+  const asked = lexicalWeight === 0 ? [] : questionTerms(question);
+  const words = standardised([...(await bm25(asked, terms))]);
   return standardised(attention)
     .map((score, at) => ({ ...blocks[at]!, score: score + lexicalWeight * words[at]! }))
     .filter((_, at) => Number.isFinite(attention[at]!));

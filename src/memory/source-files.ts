@@ -18,6 +18,7 @@ export interface SeenFile {
 }
 
 export interface SourceText {
+  /** Lines end with `\n` or `\r\n`. */
   readonly text: string;
   /** Where a document's lines stand in it; none where the text is the file itself. */
   readonly places?: Places;

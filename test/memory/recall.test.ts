@@ -151,14 +151,14 @@ suite('words', () => {
     assert.deepEqual(questionTerms('what is this'), ['what', 'is', 'this']);
   });
 
-  test('BM25 as by hand', () => {
+  test('BM25 as by hand', async () => {
     const index = new TermIndex(['alpha beta', 'beta', 'gamma gamma']);
     const blocks = [
       { startLine: 1, endLine: 1 },
       { startLine: 2, endLine: 2 },
       { startLine: 3, endLine: 3 },
     ];
-    const [first, second, third] = bm25(['alpha'], [{ index, blocks }]);
+    const [first, second, third] = await bm25(['alpha'], [{ index, blocks }]);
     // Lengths 2, 1, 2, mean 5/3; one of three has it: idf ln(1 + 2.5/1.5); it stands in the block's first line, so tf is 1 + 2.
     assert.ok(
       Math.abs(first! - (Math.log(1 + 2.5 / 1.5) * 3 * 2.2) / (3 + 1.2 * (0.25 + (0.75 * 2) / (5 / 3)))) < 1e-12,
@@ -213,7 +213,7 @@ suite('masses and ranking', () => {
     assert.equal(attentionScore(text, { startLine: 8, endLine: 9 }, parameters), -Infinity);
   });
 
-  test('of too many texts those with the best window are cut, and those the question names', () => {
+  test('of too many texts those with the best window are cut, and those the question names', async () => {
     const of = (share: number): TextMass => {
       const masses = { mass: Float32Array.of(share, 0), nullMass: Float32Array.of(0.1, 0.1) };
       const tokens = tokensBefore(provenance, 2);
@@ -226,8 +226,8 @@ suite('masses and ranking', () => {
       lastLine: 3,
     }));
     const parameters = { weight: [1], nullWeight: [1], lengthExponent: [0], logFloor: [-9] };
-    assert.deepEqual(chooseTexts('the proxy', texts, parameters, 2), [1, 2]);
-    assert.deepEqual(chooseTexts('the proxy', texts, parameters, 4), [0, 1, 2, 3]);
+    assert.deepEqual(await chooseTexts('the proxy', texts, parameters, 2), [1, 2]);
+    assert.deepEqual(await chooseTexts('the proxy', texts, parameters, 4), [0, 1, 2, 3]);
   });
 
   test('masses of a block that goes on in the next part are those of both', () => {

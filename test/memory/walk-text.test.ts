@@ -47,7 +47,8 @@ suite('walk: text', () => {
     assert.deepEqual(await readText(path), {
       ok: true,
       value: {
-        text: 'one\r\ntwo\rthree\n',
+        // A carriage return alone is a line end, as in the editor.
+        text: 'one\r\ntwo\nthree\n',
         hash: createHash('sha256').update(bytes).digest('hex'),
         encoding: 'utf-8',
         size: bytes.byteLength,
@@ -102,7 +103,7 @@ suite('walk: text', () => {
       fc.asyncProperty(fc.string({ unit: 'grapheme', maxLength: 200 }), async text => {
         // eslint-disable-next-line no-control-regex -- control characters make a binary
         fc.pre(!/[\0-\x08\x0e-\x1f\x7f]/.test(text) && !text.startsWith('\ufeff'));
-        assert.deepEqual(await read(Buffer.from(text)), ['utf-8', text]);
+        assert.deepEqual(await read(Buffer.from(text)), ['utf-8', text.replace(/\r(?!\n)/g, '\n')]);
       }),
       { seed: 7, numRuns: 200 },
     );

@@ -1,6 +1,7 @@
 /**
- * Reads one text file: its bytes once, their hash, their text. A file that changes meanwhile is read again. Never reads
- * anything but a regular file and never follows a link out of a given folder.
+ * Reads one text file: its bytes once, their hash, their text, in steps of a megabyte between which other work goes on. A
+ * file that changes meanwhile is read again. Never reads anything but a regular file and never follows a link out of a given
+ * folder.
  */
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
@@ -10,7 +11,7 @@ import { sep } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failed, ok } from '../../base/index.js';
 import type { Result } from '../../base/index.js';
-import { decodeText, detectEncoding } from './text-encoding.js';
+import { textOf } from './whole-text.js';
 
 export interface ReadOptions {
   /** Longer files fail with `too large`. 50 MB if not given. */
@@ -30,7 +31,7 @@ export interface ReadBytes {
 }
 
 export interface ReadText {
-  /** Without a byte order mark; line ends as in the file. */
+  /** Without a byte order mark; lines end with `\n` or `\r\n`: a `\r` alone, which editors show as a line end, is a `\n`. */
   readonly text: string;
   /** SHA-256 of the file's bytes, mark included, 64 hex digits. */
   readonly hash: string;
@@ -47,16 +48,16 @@ export const MOST_FILE_BYTES = 50_000_000;
 export const OPEN_FLAGS = constants.O_RDONLY | (process.platform === 'win32' ? 0 : constants.O_NONBLOCK);
 const ATTEMPTS = 4;
 const WAIT_MS = 25;
+/** Bytes that are read and hashed at once. */
+const STEP_BYTES = 1 << 20;
 
 /** The file's text. Reasons: those of `readBytes`, `binary`, `encoding`. */
 export async function readText(absolutePath: string, options: ReadOptions = {}): Promise<Result<ReadText>> {
   const read = await readBytes(absolutePath, options);
   if (!read.ok) return read;
   const { bytes, hash, size, mtimeMs } = read.value;
-  const detected = detectEncoding(bytes, true);
-  if (detected.kind !== 'text') return failed(detected.kind === 'binary' ? 'binary' : 'encoding');
-  const text = decodeText(bytes, detected.encoding);
-  return text === undefined ? failed('encoding') : ok({ text, hash, encoding: detected.encoding, size, mtimeMs });
+  const found = await textOf(bytes);
+  return typeof found === 'string' ? failed(found) : ok({ ...found, hash, size, mtimeMs });
 }
 
 /**
@@ -91,12 +92,10 @@ async function readOnce(path: string, maxBytes: number): Promise<Result<ReadByte
     if (!before.isFile()) return failed('unreadable');
     const size = Number(before.size);
     if (size > maxBytes) return failed('too large');
-    const bytes = await readUpTo(file, size);
+    const read = await readUpTo(file, size);
     const after = await file.stat({ bigint: true });
     const same = after.size === before.size && after.mtimeNs === before.mtimeNs && after.ctimeNs === before.ctimeNs;
-    if (bytes === undefined || !same) return 'changed';
-    const hash = createHash('sha256').update(bytes).digest('hex');
-    return ok({ bytes, hash, size, mtimeMs: milliseconds(before.mtimeNs) });
+    return read && same ? ok({ ...read, size, mtimeMs: milliseconds(before.mtimeNs) }) : 'changed';
   } finally {
     await file.close();
   }
@@ -107,14 +106,16 @@ function milliseconds(nanoseconds: bigint): number {
   return Number(nanoseconds / 1_000_000_000n) * 1000 + Number(nanoseconds % 1_000_000_000n) / 1_000_000;
 }
 
-/** Exactly `size` bytes, or `undefined` if the file has fewer or more. */
-async function readUpTo(file: FileHandle, size: number): Promise<Uint8Array | undefined> {
-  const bytes = Buffer.alloc(size + 1);
+/** Exactly `size` bytes and their hash, or `undefined` if the file has fewer or more. */
+async function readUpTo(file: FileHandle, size: number): Promise<Pick<ReadBytes, 'bytes' | 'hash'> | undefined> {
+  const bytes = Buffer.allocUnsafe(size + 1);
+  const hash = createHash('sha256');
   let length = 0;
   while (length < bytes.byteLength) {
-    const { bytesRead } = await file.read(bytes, length, bytes.byteLength - length, length);
+    const { bytesRead } = await file.read(bytes, length, Math.min(STEP_BYTES, bytes.byteLength - length), length);
     if (bytesRead === 0) break;
     length += bytesRead;
+    if (length <= size) hash.update(bytes.subarray(length - bytesRead, length));
   }
-  return length === size ? bytes.subarray(0, size) : undefined;
+  return length === size ? { bytes: bytes.subarray(0, size), hash: hash.digest('hex') } : undefined;
 }

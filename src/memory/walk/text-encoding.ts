@@ -38,7 +38,7 @@ export function detectEncoding(bytes: Uint8Array, complete: boolean): Detected {
 
 /** The text of bytes in an encoding that `detectEncoding` gave for them; `undefined` if they are not in it. */
 export function decodeText(bytes: Uint8Array, encoding: string): string | undefined {
-  const body = withoutMark(bytes, encoding);
+  const body = bodyOf(bytes, encoding);
   if (encoding === 'utf-8') return new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
   if (encoding === 'utf-16le' || encoding === 'utf-16be') {
     if (body.byteLength % 2 !== 0) return undefined;
@@ -46,8 +46,13 @@ export function decodeText(bytes: Uint8Array, encoding: string): string | undefi
     return new TextDecoder('utf-16le', { ignoreBOM: true }).decode(little);
   }
   const decoded = iconv.decode(Buffer.from(body.buffer, body.byteOffset, body.byteLength), encoding);
+  return isDecoded(decoded) ? decoded : undefined;
+}
+
+/** True if what was decoded from a guessed encoding can be in it. */
+export function isDecoded(decoded: string): boolean {
   const broken = decoded.split('\ufffd').length - 1;
-  return broken <= MOST_BROKEN * decoded.length ? decoded : undefined;
+  return broken <= MOST_BROKEN * decoded.length;
 }
 
 function text(encoding: string): Detected {
@@ -63,7 +68,8 @@ function byteOrderMark(bytes: Uint8Array): Detected | undefined {
   return undefined;
 }
 
-function withoutMark(bytes: Uint8Array, encoding: string): Uint8Array {
+/** Without the byte order mark of that encoding. */
+export function bodyOf(bytes: Uint8Array, encoding: string): Uint8Array {
   const marked = byteOrderMark(bytes);
   if (marked?.kind !== 'text' || marked.encoding !== encoding) return bytes;
   return bytes.subarray(encoding === 'utf-8' ? 3 : 2);
