@@ -1,6 +1,6 @@
 // `npm run bench -- COMMAND …`, or `longview bench …` from a clone: the figures of docs/measurements.md, made by the engine itself.
 // Never part of the tests: these need a quiet machine and patience. Loss and speed use the installed default model.
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SetUpError, compile, ensureCommandLine, ensurePackages, main, root } from '../scripts/set-up.mjs';
 
@@ -10,6 +10,8 @@ npm run bench -- speed FILE     tokens/s of reading and writing at 512, 2,048 an
 npm run bench -- quantisation CHECKPOINT [FILE]
                                 bytes, memory and loss of f32, f16, q8 and q4; a .gguf file or a Hugging Face folder
 npm run bench -- parity [--json]    the engine against golden data, case by case; exits with 0 only if all hold
+npm run bench -- changed-file FOLDER [FILES]    a patch of the state beside composing it (default 300 files), and its drift,
+                                with gists mixed from those of a folder that was read
 npm run bench -- server-delay [FILES]    how fast the server answers while it reads (default 1,000 small files)
 npm run bench -- long-document [--tokens N] [--real]
                                 one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
@@ -24,6 +26,17 @@ await main(async () => {
     if (code !== 0) throw new SetUpError(output);
     const { parity } = await import('./parity.mjs');
     await parity(files.includes('--json'));
+    return;
+  }
+  if (command === 'changed-file' && files.length > 0) {
+    await ensureCommandLine();
+    await compile();
+    const { dataFolder, findModel } = await import(join(root, 'out/src/models/index.js'));
+    const { storeFolder } = await import(join(root, 'out/src/memory/store/index.js'));
+    const folder = realpathSync(resolve(process.env.INIT_CWD ?? process.cwd(), files[0]));
+    const { changedFile } = await import('./changed-file.mjs');
+    const modelFolder = (await findModel(dataFolder())).folder;
+    await changedFile({ modelFolder, store: storeFolder(dataFolder(), folder), files: Number(files[1] ?? 300) });
     return;
   }
   if (command === 'server-delay') {

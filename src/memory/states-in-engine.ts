@@ -3,7 +3,7 @@
  */
 import type { Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
-import { dropState, keptState, loadState } from './kept-state.js';
+import { keptState, loadState } from './kept-state.js';
 import type { Store } from './store/index.js';
 
 /** States of single files kept in the engine at most. */
@@ -22,7 +22,7 @@ export class StatesInEngine {
 
   /**
    * Puts the kept state (if `workspace`) and the gists of these memories into the engine; returns their ids, the workspace's
-   * first. Undefined where the state turned out damaged: it is dropped then.
+   * first. Undefined where the state turned out damaged.
    */
   async put(engine: Engine, keys: readonly string[], workspace: boolean): Promise<string[] | undefined> {
     this.attend(engine);
@@ -40,7 +40,6 @@ export class StatesInEngine {
             'warning',
             `The workspace state is not usable (${state?.ok === false ? state.reason : 'not there'}).`,
           );
-          await dropState(this.store);
           return undefined;
         }
         await engine.putState(id, state.value.slots, tokensPerSlot(state.value));

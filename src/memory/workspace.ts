@@ -184,21 +184,23 @@ export class Workspace implements WorkspaceMemory {
     const rows = this.ledger.readRows();
     const engine = await this.parts.engine.get();
     const work = stateWork(engine, options);
-    const upToDate = async (): Promise<void> => this.ledger.setAside(await this.state.bringUpToDate(rows, work));
-    let workspace = options.workspace ?? true;
-    try {
-      if (workspace && !(await this.state.takeOut(this.ledger.rows(), work))) await upToDate();
-    } catch (error) {
-      if (!isWithoutRoom(error)) throw error;
-      // The kept state may hold what is gone.
-      workspace = false;
-    }
     const gists = new Map(rows.map(row => [row.path, gistKeyOf(row)]));
     const keys = paths.flatMap(path => gists.get(path) ?? []);
-    const ids = await this.state.inEngine.put(engine, keys, workspace);
-    if (ids || !workspace) return ids ?? [];
-    await upToDate();
-    return (await this.state.inEngine.put(engine, keys, true)) ?? [];
+    const put = (workspace: boolean): Promise<string[] | undefined> => this.state.inEngine.put(engine, keys, workspace);
+    const upToDate = async (): Promise<void> => this.ledger.setAside(await this.state.bringUpToDate(rows, work));
+    try {
+      const workspace = options.workspace ?? true;
+      if (workspace && !(await this.state.takeOut(this.ledger.rows(), work))) await upToDate();
+      const ids = await put(workspace);
+      if (ids) return ids;
+      await dropState(this.store);
+      await upToDate();
+      return (await put(true)) ?? [];
+    } catch (error) {
+      if (!isWithoutRoom(error)) throw error;
+      // The kept state may hold what is gone, or be damaged.
+      return (await put(false)) ?? [];
+    }
   }
 
   gist(path: string): PackedSlots | undefined {
