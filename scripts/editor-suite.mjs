@@ -1,6 +1,6 @@
 // What every run of the extension's suites needs, in whichever VS Code: the bundles, the suite as one file, a workspace.
 import { build } from 'esbuild';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SetUpError, compile, node, root } from './set-up.mjs';
@@ -72,6 +72,11 @@ function severalFolders(scratch) {
   for (const folder of folders) mkdirSync(folder, { recursive: true });
   writeFileSync(join(folders[0], 'one.ts'), 'export function onlyInTheFirst() {\n  return 1;\n}\n');
   writeFileSync(join(folders[1], 'two.ts'), 'export function onlyInTheSecond() {\n  return 2;\n}\n');
+  // A data folder with the model, in which no store can be made: not even root makes folders there. Linux.
+  const closed = join(scratch, 'data-closed');
+  mkdirSync(closed);
+  symlinkSync(join(scratch, 'data', 'models'), join(closed, 'models'));
+  symlinkSync('/sys/kernel', join(closed, 'workspaces'));
   const file = join(scratch, 'several.code-workspace');
   writeFileSync(file, JSON.stringify({ folders: folders.map(path => ({ path })) }));
   return file;

@@ -1,13 +1,21 @@
 // `npm run test:vscode [-- SUITE…]`: the extension's suites inside a real VS Code (scripts/vscode-test), over a small workspace
 // made here. Suites: `suite` (all features, the real model), `restricted` (a workspace that is not trusted), and with the tiny
-// model of the tests `windows` (reloaded while it reads; two at once). Where it is named, `pictures`: of the whole editor, for a
-// person to look at, with LONGVIEW_SCREENSHOT=FOLDER/last.png.
+// model of the tests `windows` (reloaded while it reads; two at once), `states` (several folders; what can go wrong) and
+// `bare` (no folder). Where it is named, `pictures`: of the whole editor, for a person to look at, with
+// LONGVIEW_SCREENSHOT=FOLDER/last.png.
 // LONGVIEW_VSIX names a package to be installed and tested instead of this clone.
 import { join } from 'node:path';
 import { withEditorSuite } from './editor-suite.mjs';
 import { SetUpError, main, node, root } from './set-up.mjs';
 
-const suites = { suite: [], restricted: ['--restricted'], windows: [], pictures: [] };
+const suites = {
+  suite: [],
+  restricted: ['--restricted'],
+  windows: [],
+  states: [],
+  bare: ['--no-folder'],
+  pictures: [],
+};
 
 await main(async () => {
   const vscode = process.env.LONGVIEW_VSCODE ?? join(root, '.vscode-test');

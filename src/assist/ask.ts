@@ -151,9 +151,11 @@ async function write(
     );
   };
   const result = await generate().catch(async (error: unknown) => {
-    // The engine was started anew and has lost the states.
-    if (codeOf(error) !== 'stale' && codeOf(error) !== 'engine-crashed') throw error;
-    return generate();
+    if (!isRestart(error)) throw error;
+    return generate().catch((again: unknown) => {
+      // What its end was says more than what was lost by it.
+      throw codeOf(again) === 'stale' ? error : again;
+    });
   });
   if (result.stopReason === 'cancelled') throw new LongviewError('cancelled', 'Cancelled.');
   const whole = result.stopReason === 'length' ? completed(result.text) : result.text;
@@ -185,6 +187,11 @@ function soughtFor(question: string, selection: AskRequest['selection']): string
   if (!selection) return question;
   const names = new Set([...selection.text.matchAll(NAME)].map(([name]) => name));
   return [question, ...[...names].slice(0, MOST_NAMES)].join(' ');
+}
+
+/** The engine was started anew and has lost the states. */
+function isRestart(error: unknown): boolean {
+  return codeOf(error) === 'stale' || codeOf(error) === 'engine-crashed';
 }
 
 /** The selection before all that was recalled, which need not say it again. */

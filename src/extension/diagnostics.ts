@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { messageOf } from '../base/index.js';
 import { method } from '../protocol/index.js';
 import { command, section } from './ids.js';
-import { foldersOnDisk } from './folder-choice.js';
+import { foldersOnDisk, labelOf } from './folder-choice.js';
 import { statusText } from './reading-text.js';
 import { userCommand, type Services } from './services.js';
 
@@ -67,7 +67,7 @@ async function report({ client, context, models, reading }: Services): Promise<s
     })),
   ];
   for (const folder of foldersOnDisk()) {
-    lines.push('', `## Folder ${folder.name}`);
+    lines.push('', `## Folder ${labelOf(folder)}`);
     lines.push(
       ...(await tried(async () => {
         const { files, status } = await client.request(method.files, { folder: folder.uri.toString() }, token);

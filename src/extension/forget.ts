@@ -1,6 +1,7 @@
 /** Forgetting: one file, or all that is remembered of a folder. Asks before the second; the memory's files, never the user's. */
 import * as vscode from 'vscode';
 import { method } from '../protocol/index.js';
+import { labelOf } from './folder-choice.js';
 import { command } from './ids.js';
 import { chooseFolder, userCommand, type Services } from './services.js';
 
@@ -30,17 +31,17 @@ async function forgetWorkspace(services: Services, consent: boolean): Promise<vo
   const folder = await chooseFolder();
   if (!folder) return;
   const forget = vscode.l10n.t('Forget');
-  const question = vscode.l10n.t('Forget everything that was read of {0}?', folder.name);
+  const question = vscode.l10n.t('Forget everything that was read of {0}?', labelOf(folder));
   const detail = vscode.l10n.t('The files stay as they are. Reading them again takes as long as the first time.');
   if (!consent && (await vscode.window.showWarningMessage(question, { modal: true, detail }, forget)) !== forget)
     return;
   await services.reading.pause();
   await request(services, folder);
-  void vscode.window.showInformationMessage(vscode.l10n.t('All that was read of {0} is forgotten.', folder.name));
+  void vscode.window.showInformationMessage(vscode.l10n.t('All that was read of {0} is forgotten.', labelOf(folder)));
 }
 
 async function request({ client }: Services, folder: vscode.WorkspaceFolder, path?: string): Promise<void> {
-  const title = vscode.l10n.t('Longview forgets {0}', path ?? folder.name);
+  const title = vscode.l10n.t('Longview forgets {0}', path ?? labelOf(folder));
   await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, (_, token) =>
     client.request(method.forget, { folder: folder.uri.toString(), path }, token),
   );
@@ -64,7 +65,7 @@ async function pickFile({ client }: Services): Promise<FilePlace | undefined> {
   const { token } = new vscode.CancellationTokenSource();
   const { files } = await client.request(method.files, { folder: folder.uri.toString() }, token);
   const known = files.filter(file => file.state === 'read' || file.state === 'stale' || file.state === 'coarse');
-  if (known.length === 0) throw new Error(vscode.l10n.t('Nothing of {0} is remembered.', folder.name));
+  if (known.length === 0) throw new Error(vscode.l10n.t('Nothing of {0} is remembered.', labelOf(folder)));
   const active = vscode.window.activeTextEditor?.document.uri;
   const first = active && vscode.workspace.asRelativePath(active, false);
   const ordered = [...known].sort((a, b) => Number(b.path === first) - Number(a.path === first));

@@ -6,7 +6,7 @@
 import * as vscode from 'vscode';
 import { TimeLeft, messageOf } from '../base/index.js';
 import { method, type CoverageCounts, type ProgressEvent, type ReadParams } from '../protocol/index.js';
-import { foldersOnDisk } from './folder-choice.js';
+import { foldersOnDisk, labelOf } from './folder-choice.js';
 import { section, setting } from './ids.js';
 import { ServerEnded, type ServerClient } from './server-client.js';
 
@@ -170,11 +170,19 @@ export class Reading implements vscode.Disposable {
       // From now on: what a reload or a crash interrupts goes on by itself.
       await this.memento.update(wasReadKey, true);
       const sum = { total: 0, read: 0, stale: 0, waiting: 0, coarse: 0, skipped: 0 };
+      const problems: string[] = [];
       for (const folder of foldersOnDisk()) {
-        const coverage = await this.readFolder(folder, extent, token);
+        // What is wrong with one folder keeps no other from being read.
+        let coverage: Partial<CoverageCounts> = {};
+        try {
+          coverage = await this.readFolder(folder, extent, token);
+        } catch (error) {
+          problems.push(messageOf(error));
+        }
         if (token.isCancellationRequested) return;
-        for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += coverage[key];
+        for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += coverage[key] ?? 0;
       }
+      if (problems.length > 0) throw new Error([...new Set(problems)].join(' '));
       this.set({ kind: 'ready', coverage: sum });
     } catch (error) {
       if (token.isCancellationRequested) return;
@@ -191,14 +199,14 @@ export class Reading implements vscode.Disposable {
   ): Promise<CoverageCounts> {
     for (;;) {
       const timeLeft = new TimeLeft();
-      this.set({ kind: 'reading', folder: folder.name });
+      this.set({ kind: 'reading', folder: labelOf(folder) });
       try {
         const params = { folder: folder.uri.toString(), ...extent };
         const { coverage } = await this.client.request(method.read, params, token, {
           onProgress: progress => {
             if (token.isCancellationRequested) return;
             const { fraction, secondsLeft } = timeLeft.after(progress, Date.now());
-            this.set({ kind: 'reading', folder: folder.name, progress, fraction, secondsLeft });
+            this.set({ kind: 'reading', folder: labelOf(folder), progress, fraction, secondsLeft });
           },
         });
         return coverage;

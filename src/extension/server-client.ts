@@ -11,6 +11,7 @@ import {
   createMessageConnection,
   type MessageConnection,
 } from 'vscode-jsonrpc/node';
+import { visibleText } from './visible-text.js';
 import {
   event,
   notice,
@@ -33,6 +34,8 @@ const maxStarts = 4;
 const startsWithinMs = 180_000;
 /** How long a server may take to end by itself. */
 const shutdownMs = 3000;
+/** Characters of a complaint that a message takes up. */
+const mostComplaint = 200;
 
 /** What the server says while it works on one request. */
 export interface WorkListener {
@@ -63,6 +66,8 @@ export class ServerClient implements Disposable {
   private readonly changeListeners = new Set<(change: ChangedEvent) => void>();
   private current: ChildProcess | undefined;
   private lastId = 0;
+  /** What a server said last of an error. */
+  private complaint: string | undefined;
 
   constructor(
     private readonly serverFile: string,
@@ -145,7 +150,8 @@ export class ServerClient implements Disposable {
     const now = Date.now();
     while (this.starts.length > 0 && now - this.starts[0]! > startsWithinMs) this.starts.shift();
     if (this.starts.length >= maxStarts) {
-      throw new Error('The Longview server keeps ending. See "Longview: Show Log".');
+      const why = this.complaint === undefined ? '' : ` (${this.complaint})`;
+      throw new Error(`The Longview server keeps ending${why}. See "Longview: Show Log", then reload the window.`);
     }
     this.starts.push(now);
     const child = spawn(process.execPath, [this.serverFile, '--stdio'], {
@@ -187,7 +193,10 @@ export class ServerClient implements Disposable {
     this.current = child;
     child.once('error', error => onEnd(error.message));
     child.once('exit', (code, signal) => onEnd(signal ?? `code ${code ?? 'unknown'}`));
-    createInterface({ input: child.stderr }).on('line', line => this.log.warn(line));
+    createInterface({ input: child.stderr }).on('line', line => {
+      if (/error/i.test(line)) this.complaint = visibleText(line).slice(0, mostComplaint);
+      this.log.warn(line);
+    });
     return ended.signal;
   }
 

@@ -1,5 +1,6 @@
 /** The status bar item: what Longview does now, and a click away its menu. Never starts anything by itself. */
 import * as vscode from 'vscode';
+import { foldersOnDisk } from './folder-choice.js';
 import { command } from './ids.js';
 import { statusText } from './reading-text.js';
 import { userCommand, type Services } from './services.js';
@@ -30,11 +31,12 @@ export function activateStatusBar(services: Services): vscode.Disposable {
 
 async function readNow({ reading, models }: Services): Promise<void> {
   requireTrust();
+  // Before a model is offered.
+  if (foldersOnDisk().length === 0) throw new Error(vscode.l10n.t('Longview reads folders on disk. Open one first.'));
   if (!(await models.ensure())) return;
   const { kind } = reading.state;
   await reading.start();
   const after = reading.state;
-  if (after.kind === 'noFolder') throw new Error(vscode.l10n.t('Longview reads folders on disk. Open one first.'));
   if (after.kind === 'problem' && kind !== 'reading') throw new Error(after.message);
 }
 

@@ -28,9 +28,14 @@ export async function counts(): Promise<Counts> {
   return only;
 }
 
-/** Fails after two minutes, naming what did not come. */
+/** Id of the server's process. */
+export async function serverProcess(): Promise<number> {
+  return Number(/process (\d+) answered/.exec(await diagnostics())?.[1]);
+}
+
+/** Fails after three minutes, naming what did not come. */
 export async function until(what: string, isSo: () => Promise<boolean> | boolean): Promise<void> {
-  for (let tries = 0; tries < 600; tries++) {
+  for (const deadline = Date.now() + 180_000; Date.now() < deadline;) {
     if (await isSo()) return;
     await new Promise(done => setTimeout(done, 200));
   }

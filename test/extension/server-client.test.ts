@@ -79,13 +79,13 @@ suite('server client', function () {
   });
 
   test('a server that always ends is started four times, then no more until it is stopped on purpose', async () => {
-    clientOf(`console.error('no room'); process.exit(3);`);
+    clientOf(`console.error('Error: no room\\nNode.js v20'); process.exit(3);`);
     for (let start = 0; start < 4; start++) {
       await assert.rejects(client.request('longview/read', { folder }, token), /The Longview server ended/);
     }
-    await assert.rejects(client.request('longview/read', { folder }, token), /keeps ending/);
-    await assert.rejects(client.request('longview/read', { folder }, token), /keeps ending/);
-    assert.equal(lines.filter(line => line === 'no room').length, 4);
+    await assert.rejects(client.request('longview/read', { folder }, token), /keeps ending \(Error: no room\)/);
+    await assert.rejects(client.request('longview/read', { folder }, token), /keeps ending \(Error: no room\)/);
+    assert.equal(lines.filter(line => line === 'Error: no room').length, 4);
     await client.stop();
     await assert.rejects(client.request('longview/read', { folder }, token), /The Longview server ended/);
   });
