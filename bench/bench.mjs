@@ -15,6 +15,7 @@ npm run bench -- changed-file FOLDER [FILES]    a patch of the state beside comp
 npm run bench -- server-delay [FILES]    how fast the server answers while it reads (default 1,000 small files)
 npm run bench -- long-document [--tokens N] [--real]
                                 one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
+npm run bench -- kills [COUNT [SEED]]    kill -9 at random moments (default 200) of reading, composing, forgetting, exporting
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
                                 and the time until a cancelled conversion ends; needs Linux and 4 times the space`;
 
@@ -53,6 +54,14 @@ await main(async () => {
     const at = files.indexOf('--tokens');
     const { longDocument } = await import('./long-document.mjs');
     await longDocument(at < 0 ? 1_000_000 : Number(files[at + 1]), files.includes('--real'));
+    return;
+  }
+  if (command === 'kills') {
+    await ensurePackages();
+    const { code, output } = await compile();
+    if (code !== 0) throw new SetUpError(output);
+    const { kills } = await import('./kills.mjs');
+    await kills(Number(files[0] ?? 200), Number(files[1] ?? 1));
     return;
   }
   if (command === 'convert-memory') {

@@ -1,0 +1,15 @@
+/** The memory under `kill -9`: a few of the runs of `npm run bench -- kills`, which makes hundreds. */
+import assert from 'node:assert/strict';
+import { runKills } from './kills.js';
+
+suite('memory: kills', () => {
+  test('killed 12 times while it reads, composes, forgets and exports: in the end as if never disturbed', async function () {
+    if (process.platform === 'win32') this.skip();
+    this.timeout(300_000);
+    const { phases, lost } = await runKills({ count: 12, seed: 3, files: 24 });
+    const kills = [...phases.values()].reduce((sum, count) => sum + count, 0);
+    assert.equal(kills, 12);
+    // The file being read when it was killed, at most.
+    assert.ok(lost <= 12, `${lost} files`);
+  });
+});
