@@ -17,9 +17,15 @@ import { othersOpen, putMark, removeDrafts, removeMarks } from './open-marks.js'
 import type { OpenMark } from './open-marks.js';
 import { SALVAGE_FOLDER, salvage } from './salvage.js';
 
+/** Why nothing can be written. */
+export interface ReadOnly {
+  readonly code: 'permission' | 'disk-full';
+  readonly reason: string;
+}
+
 export interface Environment extends Databases {
-  /** Why nothing can be written, where that is so; `undefined` where it can. */
-  readonly readOnly: string | undefined;
+  /** `undefined` where it can be written. */
+  readonly readOnly: ReadOnly | undefined;
   close(): Promise<void>;
 }
 
@@ -57,10 +63,16 @@ export async function openEnvironment(folder: string, options: OpenEnvironmentOp
   } catch (error) {
     if (mark !== undefined) await removeMarks([mark.path]).catch(() => undefined);
     const failure = storeError(error, folder);
-    if (codeOf(failure) !== 'permission' || !existsSync(join(folder, DATA_FILE))) throw failure;
-    const isDisk = ['EROFS', 30].includes((error as { code?: string | number }).code ?? '');
-    return openToRead(folder, isDisk ? 'the disk is read-only' : 'this user may not write there');
+    const code = codeOf(failure);
+    if ((code !== 'permission' && code !== 'disk-full') || !existsSync(join(folder, DATA_FILE))) throw failure;
+    return openToRead(folder, { code, reason: reasonOf(error, code) }, failure);
   }
+}
+
+function reasonOf(error: unknown, code: ReadOnly['code']): string {
+  if (code === 'disk-full') return 'the disk is full';
+  const isDisk = ['EROFS', 30].includes((error as { code?: string | number }).code ?? '');
+  return isDisk ? 'the disk is read-only' : 'this user may not write there';
 }
 
 /** The mark of an open store, put after all pages were looked at or beside others that have it open. */
@@ -132,11 +144,11 @@ async function makeSound(folder: string, log: Log): Promise<void> {
 }
 
 /** Opens what may be read and not be written. */
-async function openToRead(folder: string, reason: string): Promise<Environment> {
+async function openToRead(folder: string, readOnly: ReadOnly, failure: Error): Promise<Environment> {
   try {
     const others = await othersOpen(folder);
     const found = await inspectDataFile(join(folder, DATA_FILE), !others.live && !others.alone);
-    if (found.state === 'fresh') throw new LongviewError('permission', `May not write to ${folder}.`);
+    if (found.state === 'fresh') throw failure;
     if (found.state === 'damaged') {
       throw new LongviewError(
         'bad-format',
@@ -144,7 +156,7 @@ async function openToRead(folder: string, reason: string): Promise<Environment> 
       );
     }
     const databases = openDatabases(folder, true);
-    return { ...databases, readOnly: reason, close: () => databases.root.close() };
+    return { ...databases, readOnly, close: () => databases.root.close() };
   } catch (error) {
     throw storeError(error, folder);
   }

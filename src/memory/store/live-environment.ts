@@ -42,17 +42,19 @@ export class LiveEnvironment {
   get now(): Environment {
     if (this.closed) throw new LongviewError('internal', `The store in ${this.folder} is closed.`);
     if (this.opened !== undefined) return this.opened;
-    this.repair();
+    this.reopen(true);
     throw this.notReady(undefined);
   }
 
   /** Why nothing can be written; `undefined` where it can. */
   get readOnly(): string | undefined {
-    return this.opened?.readOnly;
+    return this.opened?.readOnly?.reason;
   }
 
   /** To be awaited before writing, so that a repair does not fail what can wait. */
   async ready(): Promise<void> {
+    // Perhaps there is room, or a permission, by now.
+    if (this.readOnly !== undefined) this.reopen(false);
     if (this.repairing !== undefined) await this.repairing;
   }
 
@@ -70,8 +72,8 @@ export class LiveEnvironment {
     const { now } = this;
     if (now.readOnly !== undefined) {
       throw new LongviewError(
-        'permission',
-        `The memory in ${this.folder} cannot be written: ${now.readOnly}; answers use what was read before.`,
+        now.readOnly.code,
+        `The memory in ${this.folder} cannot be written: ${now.readOnly.reason}; answers use what was read before.`,
       );
     }
     try {
@@ -91,23 +93,22 @@ export class LiveEnvironment {
   private failure(error: unknown): Error {
     if (!isDamage(error)) return storeError(error, this.folder);
     this.log('warning', `The store in ${this.folder} failed (${messageOf(error)}); it is checked.`);
-    this.repair();
+    this.reopen(true);
     return this.notReady(error);
   }
 
-  private repair(): void {
+  private reopen(isDamaged: boolean): void {
     if (this.repairing !== undefined) return;
-    this.repairing = this.reopen()
+    const reopened = async (): Promise<void> => {
+      const before = this.opened;
+      this.opened = undefined;
+      await before?.close();
+      this.opened = await openEnvironment(this.folder, { log: this.log, isDamaged });
+      this.prepare(this);
+    };
+    this.repairing = reopened()
       .catch((error: unknown) => this.log('warning', messageOf(error)))
       .finally(() => (this.repairing = undefined));
-  }
-
-  private async reopen(): Promise<void> {
-    const broken = this.opened;
-    this.opened = undefined;
-    await broken?.close();
-    this.opened = await openEnvironment(this.folder, { log: this.log, isDamaged: true });
-    this.prepare(this);
   }
 
   private notReady(cause: unknown): LongviewError {
