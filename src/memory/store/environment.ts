@@ -133,7 +133,11 @@ async function makeSound(folder: string, log: Log): Promise<void> {
   const found = await inspectDataFile(data, true);
   if (found.state !== 'damaged') return;
   log('warning', `The store in ${folder} is damaged (${found.reason}); what is sound of it is kept.`);
-  const { memories, isWhole } = await salvage(folder);
+  const { memories, isWhole } = await salvage(folder).catch(async (error: unknown) => {
+    // Half of a copy would only fill the disk.
+    await rm(join(folder, SALVAGE_FOLDER), { recursive: true, force: true });
+    throw error;
+  });
   await rm(aside, { force: true });
   if (!isWhole) await link(data, aside).catch(() => rename(data, aside));
   await rename(join(folder, SALVAGE_FOLDER, DATA_FILE), data);
