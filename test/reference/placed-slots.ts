@@ -65,3 +65,19 @@ export function distanceFromRule(
   }
   return off;
 }
+
+/** What attention gives of slots alone: read keys and values as in retrofit.md, a slot of n tokens weighing as n. */
+export function attended(slots: readonly OracleSlot[], query: readonly number[]): number[] {
+  const logits = slots.map(({ key, keyRadius, count }) => {
+    const dot = key.reduce((sum, x, i) => sum + x * query[i]!, 0);
+    return (dot / (Math.hypot(...key) || 1)) * keyRadius + Math.log(count);
+  });
+  const most = Math.max(...logits);
+  const weights = logits.map(logit => Math.exp(logit - most));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return query.map((_, i) =>
+    slots.reduce((sum, { value, valueRadius }, slot) => {
+      return sum + (weights[slot]! / total) * (value[i]! / (Math.hypot(...value) || 1)) * valueRadius;
+    }, 0),
+  );
+}
