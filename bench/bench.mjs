@@ -16,6 +16,7 @@ npm run bench -- server-delay [FILES]    how fast the server answers while it re
 npm run bench -- long-document [--tokens N] [--real]
                                 one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
 npm run bench -- kills [COUNT [SEED]]    kill -9 at random moments (default 200) of reading, composing, forgetting, exporting
+npm run bench -- portable [MB]      export and import of a made-up memory: speed and peak memory (default 400 MB)
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
                                 and the time until a cancelled conversion ends; needs Linux and 4 times the space`;
 
@@ -62,6 +63,13 @@ await main(async () => {
     if (code !== 0) throw new SetUpError(output);
     const { kills } = await import('./kills.mjs');
     await kills(Number(files[0] ?? 200), Number(files[1] ?? 1));
+    return;
+  }
+  if (command === 'portable') {
+    await ensureCommandLine();
+    await compile();
+    const { portable } = await import('./portable.mjs');
+    await portable(Number(files[0] ?? 400));
     return;
   }
   if (command === 'convert-memory') {

@@ -238,6 +238,21 @@ suite('portable memory', function () {
     for (const { key } of parts) assert.deepEqual(theirs.getMemory(key), store.getMemory(key));
   });
 
+  test('a document goes along with what made its text', async () => {
+    const notebook = JSON.stringify({ nbformat: 4, cells: [{ cell_type: 'markdown', source: ['# Deep waters'] }] });
+    const here = await folderOf({ 'a.ipynb': notebook, 'b.py': 'b = 1\n' });
+    const memory = await here.memory(new FakeEngine());
+    await memory.refresh();
+    const bytes = await exported(memory, here);
+    assert.match(bytes.toString('latin1'), /"path":"a\.ipynb","contentHash":"\w+","settings":"recall=4 text=/);
+    assert.match(bytes.toString('latin1'), /"path":"b\.py","contentHash":"\w+","parts"/);
+    const there = await folderOf({ 'a.ipynb': notebook });
+    const engine = new FakeEngine();
+    const other = await there.memory(engine);
+    assert.equal((await other.importFrom([fileIn(here)])).coverage.read, 1);
+    assert.deepEqual([(await other.refresh()).filesRead, engine.reads], [0, []]);
+  });
+
   test('of another model, settings, or without a model: refused, with what is needed', async () => {
     const here = await folderOf(files);
     const memory = await here.memory(new FakeEngine());
@@ -353,44 +368,5 @@ suite('portable memory', function () {
     await there.remove('new.ts');
     assert.equal((await one.refresh()).filesRead, 0);
     assert.deepEqual(await exported(one, there), bytes);
-  });
-
-  test('shards: each file in one of them, all machines agree, their imports give what one machine reads', async () => {
-    const given = { ...manyFiles(60), 'long.txt': 'a long line of words\n'.repeat(400), '.env': 'SECRET=1\n' };
-    const single = await folderOf(given);
-    const whole = await single.memory(new FakeEngine());
-    await whole.refresh();
-    const expected = await exported(whole, single);
-
-    const exports: string[] = [];
-    const read: string[] = [];
-    const tokens: number[] = [];
-    for (const index of [1, 2, 3]) {
-      const machine = await folderOf(given);
-      const engine = new FakeEngine();
-      const memory = await machine.memory(engine);
-      // The second knows some files from before: its share must not depend on that.
-      if (index === 2) await memory.refresh({ only: path => path.startsWith('src/3') });
-      engine.reads.length = 0;
-      const mine = await memory.shard({ index, count: 3 });
-      const report = await memory.refresh({ only: path => mine.has(path) });
-      assert.ok(engine.reads.every(path => mine.has(path)));
-      read.push(...mine);
-      tokens.push(report.tokensRead);
-      if (index !== 2) assert.equal((await memory.exportTo(fileIn(machine))).files, mine.size);
-      else await memory.exportTo(fileIn(machine));
-      exports.push(fileIn(machine));
-    }
-    assert.deepEqual(read.sort(), [...Object.keys(given)].filter(path => path !== '.env').sort());
-
-    for (const order of [exports, [...exports].reverse()]) {
-      const machine = await folderOf(given);
-      const engine = new FakeEngine();
-      const memory = await machine.memory(engine);
-      await memory.importFrom(order);
-      assert.deepEqual(await exported(memory, machine), expected);
-      assert.equal((await memory.refresh()).filesRead, 0);
-      assert.deepEqual((await machine.store()).getBlob('state'), (await single.store()).getBlob('state'));
-    }
   });
 });

@@ -195,6 +195,35 @@ suite('server wire', () => {
     client.dispose();
   });
 
+  test('export and import: folder and files arrive as paths; an import ends what is being read', async () => {
+    const heard: unknown[] = [];
+    const exported = { files: 1, tokens: 2, bytes: 3, leftOut: 0 };
+    const imported = { files: 1, added: 1, known: 0, coverage: reply.coverage };
+    const backend = backendWith({
+      read: (_, { signal }) =>
+        new Promise((_, reject) => {
+          heard.push('reading');
+          signal.addEventListener('abort', () => reject(new LongviewError('cancelled', 'Cancelled.')));
+        }),
+      exportMemory: (at, file) => {
+        heard.push([at, file]);
+        return Promise.resolve(exported);
+      },
+      importMemory: (at, files) => {
+        heard.push([at, files]);
+        return Promise.resolve(imported);
+      },
+    });
+    const client = await connect(backend);
+    const reading = client.sendRequest(method.read, { id: '1', folder });
+    assert.deepEqual(await client.sendRequest(method.exportMemory, { id: '2', folder, file: '/x' }), exported);
+    const ended = assert.rejects(reading, { data: { code: 'cancelled' } });
+    assert.deepEqual(await client.sendRequest(method.importMemory, { id: '3', folder, files: ['/x', '/y'] }), imported);
+    await ended;
+    assert.deepEqual(heard, ['reading', [root, '/x'], [root, ['/x', '/y']]]);
+    client.dispose();
+  });
+
   test('recall: question and limit arrive, places come with their text', async () => {
     const places = [{ path: 'a.ts', startLine: 1, endLine: 1, score: 2, text: 'let a;' }];
     const heard: unknown[] = [];
