@@ -200,7 +200,7 @@ suite('server wire', () => {
     const exported = { files: 1, tokens: 2, bytes: 3, leftOut: 0 };
     const imported = { files: 1, added: 1, known: 0, coverage: reply.coverage };
     const backend = backendWith({
-      read: (_, { signal }) =>
+      read: (_, _request, { signal }) =>
         new Promise((_, reject) => {
           heard.push('reading');
           signal.addEventListener('abort', () => reject(new LongviewError('cancelled', 'Cancelled.')));
