@@ -71,6 +71,7 @@ suite('portable memory', function () {
     assert.equal((await other.recall('backoff retry', { limit: 1 }))[0]?.path, 'b.py');
     // The state is composed there, and is the same.
     const stateOf = async (folder: Folder): Promise<unknown> => (await folder.store()).getBlob('state');
+    assert.equal((await here.store()).getBlob('state')?.ok, true);
     assert.deepEqual(await stateOf(there), await stateOf(here));
   });
 

@@ -70,6 +70,8 @@ suite('shards', function () {
     await whole.refresh();
     const expected = await exported(whole, single);
 
+    assert.equal((await single.store()).getBlob('state')?.ok, true);
+
     const exports: string[] = [];
     const read: string[] = [];
     const tokens: number[] = [];
