@@ -12,6 +12,8 @@ npm run bench -- quantisation CHECKPOINT [FILE]
 npm run bench -- parity [--json]    the engine against golden data, case by case; exits with 0 only if all hold
 npm run bench -- changed-file FOLDER [FILES]    a patch of the state beside composing it (default 300 files), and its drift,
                                 with gists mixed from those of a folder that was read
+npm run bench -- events [FILES]    what edits, renames, branches and stashes cost (default 1,000 files); exits with 1
+                                where more is read than what is new
 npm run bench -- server-delay [FILES]    how fast the server answers while it reads (default 1,000 small files)
 npm run bench -- long-document [--tokens N] [--real]
                                 one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
@@ -39,6 +41,14 @@ await main(async () => {
     const { changedFile } = await import('./changed-file.mjs');
     const modelFolder = (await findModel(dataFolder())).folder;
     await changedFile({ modelFolder, store: storeFolder(dataFolder(), folder), files: Number(files[1] ?? 300) });
+    return;
+  }
+  if (command === 'events') {
+    await ensurePackages();
+    const { code, output } = await compile();
+    if (code !== 0) throw new SetUpError(output);
+    const { events } = await import('./events.mjs');
+    await events(Number(files[0] ?? 1000));
     return;
   }
   if (command === 'server-delay') {

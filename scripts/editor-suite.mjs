@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { SetUpError, compile, node, root } from './set-up.mjs';
 
 /** Suites that need a model, but none that knows anything. */
-const withTinyModel = new Set(['windows', 'states', 'bare']);
+const withTinyModel = new Set(['windows', 'changes', 'states', 'bare']);
 
 /**
  * Calls `run({suite, workspace, settings})` with the suite's file, a folder or workspace file, which are gone after it, and

@@ -1,7 +1,7 @@
 // `npm run test:vscode [-- SUITE…]`: the extension's suites inside a real VS Code (scripts/vscode-test), over a small workspace
 // made here. Suites: `suite` (all features, the real model), `restricted` (a workspace that is not trusted), and with the tiny
-// model of the tests `windows` (reloaded while it reads; two at once), `states` (several folders; what can go wrong) and
-// `bare` (no folder). Where it is named, `pictures`: of the whole editor, for a person to look at, with
+// model of the tests `windows` (reloaded while it reads; two at once), `changes` (of files on the disk), `states` (several
+// folders; what can go wrong) and `bare` (no folder). Where it is named, `pictures`: of the whole editor, for a person to look at, with
 // LONGVIEW_SCREENSHOT=FOLDER/last.png.
 // LONGVIEW_VSIX names a package to be installed and tested instead of this clone.
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ const suites = {
   suite: [],
   restricted: ['--restricted'],
   windows: [],
+  changes: [],
   states: [],
   bare: ['--no-folder'],
   pictures: [],

@@ -3,6 +3,8 @@
  * gone leaves. A file whose time changed but whose bytes did not only gets its row refreshed.
  */
 import { throwIfCancelled, type ProgressListener } from '../base/index.js';
+import { GiveWay } from './give-way.js';
+import { inOrder } from './in-order.js';
 import type { Known, SeenFile, SourceFiles } from './source-files.js';
 import { isWhole, keysOf, partsOf, type LedgerRow, type Store, type StoreWriter } from './store/index.js';
 import { orderForReading, walkedAfterChangeOf } from './walk/index.js';
@@ -14,6 +16,10 @@ export const NOT_FOR_THE_MODEL = 'not readable by the model';
 /** A file the engine failed on is left alone that long (milliseconds), unless it changes: each try may cost a restart. */
 const RETRY_AFTER = 3_600_000;
 
+/** Files that are hashed at a time. */
+const FILES_AT_ONCE = 4;
+/** Rows of one transaction. */
+const ROWS_AT_ONCE = 1000;
 /** So many rows are looked at beside those of a scan of some paths. */
 const MOST_LOOKED_AT_AGAIN = 100;
 
@@ -68,12 +74,15 @@ export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
     if (partsOf(row).length > 0) return true;
     return row.state === 'skipped' && !mayHavePassed(row) ? row.reason : undefined;
   };
-  for await (const file of files.walk(known, { only, onCovered: path => void covered.add(path), signal })) {
-    throwIfCancelled(signal);
-    onProgress?.({ task: 'Looking for changes', done: ++seen, unit: 'files', item: file.path });
+  const walk = files.walk(known, { only, onCovered: path => void covered.add(path), signal });
+  const rows = inOrder(walk, FILES_AT_ONCE, async file => {
     const old = before.get(file.path);
-    before.delete(file.path);
-    const row = await nextRow(file, old, store, files);
+    return { old, row: await nextRow(file, old, store, files) };
+  });
+  for await (const { old, row } of rows) {
+    throwIfCancelled(signal);
+    onProgress?.({ task: 'Looking for changes', done: ++seen, unit: 'files', item: row.path });
+    before.delete(row.path);
     if (isToBeRead(row)) waiting.push(row);
     if (old && !isWhole(row)) leave(old);
     if (!old || !sameRow(old, row)) changes.push(write => write.putRow(row));
@@ -84,8 +93,10 @@ export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
     leave(row);
     changes.push(write => write.deleteRow(row.path));
   }
-  for (let at = 0; at < changes.length; at += 5000) {
-    await store.batch(write => changes.slice(at, at + 5000).forEach(change => change(write)));
+  const others = new GiveWay();
+  for (let at = 0; at < changes.length; at += ROWS_AT_ONCE) {
+    await store.batch(write => changes.slice(at, at + ROWS_AT_ONCE).forEach(change => change(write)));
+    await others.step();
   }
   return { waiting: orderForReading(waiting, { first }).map(row => row.path), gone, changes: changes.length };
 }

@@ -51,6 +51,8 @@ interface Counts extends ReadCounts {
 export class Refresher {
   /** The file that is being read now. */
   reading: string | undefined;
+  /** Memories may be there that nothing needs. */
+  private isGarbageDue = false;
 
   constructor(private readonly parts: RefreshParts) {}
 
@@ -111,13 +113,18 @@ export class Refresher {
     counts.gone += gone;
     work.onScanned();
     const model = this.parts.model ?? (await engine()).model.fingerprint;
-    const ending = memoryEndings(model, settings);
-    const ofOthers = store.ledger
-      .all()
-      .filter(row => row.state === 'read' && !keysOf(row).every(key => key.endsWith(ending(row.path))));
-    await ledger.setAside([...ofOthers, ...(await index.sync(ledger.readRows()))]);
     const { only = () => true } = work;
-    let paths = [...waiting, ...this.waitingPaths().filter(path => !waiting.includes(path))].filter(only);
+    const wanted = new Set(waiting);
+    // A few files that changed are read without a look at all the others.
+    if (work.state !== false) {
+      const ending = memoryEndings(model, settings);
+      const ofOthers = store.ledger
+        .all()
+        .filter(row => row.state === 'read' && !keysOf(row).every(key => key.endsWith(ending(row.path))));
+      await ledger.setAside([...ofOthers, ...(await index.sync(ledger.readRows()))]);
+      for (const path of this.waitingPaths()) wanted.add(path);
+    }
+    let paths = [...wanted].filter(only);
     for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
       if (paths.length > 0) {
         const onFile = (path: string | undefined): void => void (this.reading = path);
@@ -132,9 +139,12 @@ export class Refresher {
       if (bad.length === 0) break;
       paths = bad.map(row => row.path);
     }
+    this.isGarbageDue ||= counts.read + gone > 0;
+    if (work.state === false || !this.isGarbageDue) return;
+    this.isGarbageDue = false;
     // What is still in the state can be taken out of it only while its memory is there.
     const keep = new Set(placedKeys(store));
-    if (counts.read + gone > 0) await store.collectGarbage({ keepBytes: settings.keepBytes, keep });
+    await store.collectGarbage({ keepBytes: settings.keepBytes, keep });
   }
 
   /** As a scan that finds nothing new. */
