@@ -1,12 +1,14 @@
 /** The store on disk: what is written is read again, in another process's shoes too; foreign and damaged data is replaced. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, open as openFile, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { open } from 'lmdb';
 import { compactStore, openStore } from '../../src/memory/store/index.js';
 import type { Store } from '../../src/memory/store/index.js';
+import { readMetas } from '../../src/memory/store/data-file.js';
+import { PageFile, treeOf } from '../../src/memory/store/page-file.js';
 import { putMark, removeMarks } from '../../src/memory/store/open-marks.js';
 import { thisProcess } from '../../src/memory/store/process-identity.js';
 import { encodeFormatRecord } from '../../src/memory/store/format-record.js';
@@ -222,6 +224,38 @@ suite('store: on disk', () => {
     }
     assert.ok(found >= 4, `found ${found} of 20`);
   }).timeout(20_000);
+
+  test('a page that breaks while the store is open: one call fails, the store is built anew behind it', async () => {
+    const store = await openHere();
+    const memory = sampleMemory('m', 'one');
+    await store.putMemory(keyOf(memory), memory);
+    await store.ledger.put(sampleRow('a'));
+    const data = join(folder, 'data.mdb');
+    const { pageSize, newest } = readMetas(data)!;
+    const pages = PageFile.open(data, pageSize!);
+    const main = pages.page(newest!.main.root);
+    pages.close();
+    assert.ok(typeof main !== 'string' && main.kind === 'leaf');
+    const ledger = treeOf(main.entries.find(entry => entry.key.toString('latin1').startsWith('ledger'))!)!;
+    const file = await openFile(data, 'r+');
+    // The flags of the ledger's only page: neither branch nor leaf.
+    await file.write(Buffer.from([8, 0]), 0, 2, ledger.root * pageSize! + 18);
+    await file.close();
+
+    assert.throws(() => store.ledger.all(), {
+      code: 'locked',
+      message: `The store in ${folder} is being checked after a failure. Try again.`,
+    });
+    await store.ledger.put(sampleRow('b'));
+    assert.deepEqual(
+      store.ledger.all().map(row => row.path),
+      ['b'],
+    );
+    assert.deepEqual(store.getMemory(keyOf(memory)), { ok: true, value: memory });
+    assert.match(lines[0] ?? '', /failed \(MDB_CORRUPTED: .*\); it is checked\.$/);
+    assert.match(lines[2] ?? '', /is sound again with 1 file memories; the rest is read again/);
+    assert.ok(!(await readdir(folder)).includes('damaged'));
+  });
 
   test('garbage: what a row needs stays, then the newest bytes', async () => {
     let now = 1000;
