@@ -6,7 +6,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LongviewError, codeOf, type Disposable, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
-import { openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
+import { budgetsOf, openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
 import { dataFolder, findModel, type InstalledModel } from '../models/index.js';
 import type { Surface } from './surface.js';
 
@@ -22,6 +22,9 @@ export interface GlobalFlags {
   readonly threads?: number;
   readonly provider?: string;
   readonly json?: boolean;
+  /** Budgets in MB, of commands that have them. */
+  readonly ram?: number;
+  readonly disk?: number;
 }
 
 export interface House extends Disposable {
@@ -64,7 +67,15 @@ async function openHouse({ surface }: Call, root: string, flags: GlobalFlags): P
   const model = await installedModel(data, flags.model);
   let starting: Promise<Engine> | undefined;
   const engine = (): Promise<Engine> => (starting ??= start(data, flags, surface.log));
-  const memory = await openWorkspaceMemory({ root, data, engine, model: model?.description, log: surface.log });
+  const settings = budgetsOf(flags.ram, flags.disk);
+  const memory = await openWorkspaceMemory({
+    root,
+    data,
+    engine,
+    model: model?.description,
+    settings,
+    log: surface.log,
+  });
   return {
     memory,
     engine,

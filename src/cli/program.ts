@@ -66,6 +66,12 @@ export function buildProgram(call: Call): Command {
     .description('read what is new or changed in a folder')
     .argument('<dir>', 'the folder')
     .option('--shard <i/n>', 'only the i-th of n shares of its files, for n machines', shard)
+    .option('--ram <MB>', 'memory that recall may take (default: an eighth of the machine)', wholeNumber)
+    .option(
+      '--disk <MB>',
+      'disk that the memory may take (default: a fifth of what is free, 20,000 at most)',
+      wholeNumber,
+    )
     .option('--json', 'one JSON object on stdout')
     .option('--yes', 'download the model without asking if it is missing')
     .action(async (dir: string, _flags, command: Command) => {

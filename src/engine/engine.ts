@@ -4,7 +4,15 @@
  * Knows tokens, slots and text; never files, workspaces or the store.
  */
 import type { Disposable } from '../base/index.js';
-import type { ComposedState, PackedSlots, PlacedGist, Reading, RecallSlots, StateSlots } from './slots.js';
+import type {
+  CoarseRecall,
+  ComposedState,
+  PackedSlots,
+  PlacedGist,
+  Reading,
+  RecallSlots,
+  StateSlots,
+} from './slots.js';
 
 /** Which execution provider runs the graphs, and why that one. */
 export interface ProviderChoice {
@@ -161,6 +169,8 @@ export interface Engine extends Disposable {
   /** Keeps a state for `generate`; `tokensPerSlot` is how far it is compressed (it sets the state's bias). */
   putState(id: string, slots: PackedSlots<Int8Array | Int16Array>, tokensPerSlot: number): Promise<void>;
   dropState(id: string): Promise<void>;
+  /** Merges recall slots further, that many into one, by the rule that made them. */
+  coarsen(slots: RecallSlots, slotsPerSlot: number, options?: CallOptions): Promise<CoarseRecall>;
   putRecall(id: string, slots: RecallSlots): Promise<void>;
   dropRecall(id: string): Promise<void>;
   /** Scores the question against the slots of `ids`, one softmax per head over all of them. */

@@ -15,7 +15,16 @@ export type {
   Schedule,
   StateChange,
 } from './engine.js';
-export type { ComposedState, PackedSlots, PlacedGist, Places, Reading, RecallSlots, StateSlots } from './slots.js';
+export type {
+  CoarseRecall,
+  ComposedState,
+  PackedSlots,
+  PlacedGist,
+  Places,
+  Reading,
+  RecallSlots,
+  StateSlots,
+} from './slots.js';
 export { packAsGist } from './packing.js';
 export { openEngine } from './local-engine.js';
 export { startEngine } from './process/start-engine.js';

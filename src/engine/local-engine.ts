@@ -4,6 +4,7 @@
  */
 import { LongviewError, throwIfCancelled } from '../base/index.js';
 import { Composer } from './compose.js';
+import { coarsenRecall } from './coarsen.js';
 import type {
   CallOptions,
   ComposeOptions,
@@ -29,7 +30,7 @@ import { readSinks, readText } from './reader.js';
 import { RecallHeads } from './recall-heads.js';
 import { RecallIndex } from './recall-index.js';
 import type { GivenState } from './session.js';
-import type { ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from './slots.js';
+import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from './slots.js';
 import type { Slots } from './state.js';
 import { loadTokenizer } from './token-counter.js';
 import type { TextTokenizer } from './tokenizer.js';
@@ -106,6 +107,10 @@ class LocalEngine implements Engine {
     this.states.delete(id);
     this.lastGiven = undefined;
     return Promise.resolve();
+  }
+
+  coarsen(slots: RecallSlots, slotsPerSlot: number, options?: CallOptions): Promise<CoarseRecall> {
+    return coarsenRecall(this.loaded.folder, slots, slotsPerSlot, options);
   }
 
   putRecall(id: string, slots: RecallSlots): Promise<void> {

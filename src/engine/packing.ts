@@ -57,6 +57,10 @@ export function packRecall(state: KeySlots): RecallSlots {
   return { heads: state.groups, slots: state.slots, headSize: state.headSize, keys, scales, counts: state.count };
 }
 
+export function unpackRecall({ heads, slots, headSize, keys, scales, counts }: RecallSlots): KeySlots {
+  return { groups: heads, slots, headSize, keySum: unpackSums(keys, scales, counts, headSize), count: counts };
+}
+
 /** sums [R,d], counts [R] → `rows` [R,d] and their scales [R]: mean = row x scale. */
 function packMeans(sums: Float32Array, counts: Float32Array, size: number, rows: Rows): Float32Array {
   const scales = new Float32Array(counts.length);

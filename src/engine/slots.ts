@@ -65,6 +65,13 @@ export interface RecallSlots {
   readonly counts: Float32Array;
 }
 
+/** Recall slots merged further. */
+export interface CoarseRecall {
+  readonly recall: RecallSlots;
+  /** uint32 [K,S] of the slots before: the slot that took each. */
+  readonly slotOf: Uint32Array;
+}
+
 /** What one text became by being read from a fresh state. */
 export interface Reading {
   /** Tokens read, the prefix included. */

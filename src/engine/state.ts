@@ -111,6 +111,23 @@ export interface KeySlots {
   readonly count: Float32Array;
 }
 
+/** Slots `from` up to `to` of every group, keys alone. */
+export function sliceKeySlots(
+  { groups, slots, headSize, keySum, count }: KeySlots,
+  from: number,
+  to: number,
+): KeySlots {
+  const cut = (values: Float32Array, size: number): Float32Array => {
+    const part = new Float32Array(groups * (to - from) * size);
+    for (let group = 0; group < groups; group++) {
+      const start = (group * slots + from) * size;
+      part.set(values.subarray(start, start + (to - from) * size), group * (to - from) * size);
+    }
+    return part;
+  };
+  return { groups, slots: to - from, headSize, keySum: cut(keySum, headSize), count: cut(count, 1) };
+}
+
 /** Which of the incoming become slots: that many, most novel first, or these rows (the same in every group). */
 export type Append = { readonly novel: number } | { readonly rows: readonly number[] };
 

@@ -71,7 +71,14 @@ export function activate(context: vscode.ExtensionContext): void {
 }
 
 /** Settings that a running server does not take over. */
-const serverSettings = [setting.dataFolder, setting.modelName, setting.threads, setting.provider];
+const serverSettings = [
+  setting.dataFolder,
+  setting.modelName,
+  setting.threads,
+  setting.provider,
+  setting.ram,
+  setting.disk,
+];
 
 /** The next request starts a server with the settings of then. */
 async function restart({ client, reading }: Services): Promise<void> {

@@ -38,6 +38,8 @@ export const setting = {
   dataFolder: 'storage.folder',
   threads: 'engine.threads',
   provider: 'engine.provider',
+  ram: 'memory.ram',
+  disk: 'memory.disk',
   startReading: 'reading.start',
   inlayHints: 'inlayHints.enabled',
 } as const;

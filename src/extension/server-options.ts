@@ -10,6 +10,8 @@ export function serverOptions(): ServerOptions {
     data: text(setting.dataFolder),
     model: text(setting.modelName),
     threads: settings.get<number>(setting.threads) || undefined,
+    ram: settings.get<number>(setting.ram) || undefined,
+    disk: settings.get<number>(setting.disk) || undefined,
     provider: text(setting.provider),
   };
 }

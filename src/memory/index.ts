@@ -17,6 +17,7 @@ export type { OpenOptions } from './open.js';
 export { EXPORT_EXTENSION } from './portable/index.js';
 export type { ExportReport, ImportReport } from './portable/index.js';
 export type { Shard } from './shards.js';
+export { budgetsOf } from './budget-defaults.js';
 export { DEFAULT_SETTINGS } from './settings.js';
 export type { MemorySettings } from './settings.js';
 export type { Block } from './block.js';

@@ -4,9 +4,12 @@
  */
 import { codeOf, messageOf, type Log } from '../base/index.js';
 import { dropState } from './kept-state.js';
-import { memoryEndings, withEnding } from './memory-keys.js';
+import { coarsenessOf, memoryEndings, withEnding } from './memory-keys.js';
 import type { MemorySettings } from './settings.js';
-import { isWhole, keysOf, partsOf, type FilePart, type LedgerRow, type Store } from './store/index.js';
+import { isOfUse, keysOf, partsOf, type FilePart, type LedgerRow, type Store } from './store/index.js';
+
+/** A row is written at most so often for being used. */
+const USED_STEP_MS = 3_600_000;
 
 export interface LedgerViewParts {
   readonly store: Store;
@@ -40,7 +43,7 @@ export class LedgerView {
 
   /** Files whose memory stands for what is on the disk. */
   readRows(): LedgerRow[] {
-    return this.rows().filter(row => row.state === 'read' && isWhole(row));
+    return this.rows().filter(row => isOfUse(row));
   }
 
   /** Makes files wait whose memory cannot be used: damaged, or of another model. */
@@ -69,7 +72,7 @@ export class LedgerView {
       store.batch(write => {
         for (const path of paths) {
           const row = store.ledger.get(path);
-          if (row?.state === 'read') write.putRow({ ...row, state: 'stale' });
+          if (row && isOfUse(row)) write.putRow({ ...row, state: 'stale' });
         }
       }),
     );
@@ -85,10 +88,29 @@ export class LedgerView {
     }
   }
 
-  private seen(row: LedgerRow, endings: ((path: string) => string) | undefined): LedgerRow {
+  /** Notes that files were recalled or are open, to an hour: what is long out of use is coarsened first. */
+  async markUsed(paths: Iterable<string>): Promise<void> {
+    const { store } = this.parts;
+    const now = Date.now();
+    const late = [...new Set(paths)].filter(path => {
+      const row = store.ledger.get(path);
+      return row !== undefined && now - (row.usedAt ?? 0) > USED_STEP_MS;
+    });
+    if (late.length === 0) return;
+    await this.note(() =>
+      store.batch(write => {
+        for (const path of late) {
+          const row = store.ledger.get(path);
+          if (row) write.putRow({ ...row, usedAt: now });
+        }
+      }),
+    );
+  }
+
+  private seen(row: LedgerRow, endings: ReturnType<typeof memoryEndings> | undefined): LedgerRow {
     const { path, size, mtimeMs } = row;
-    const ending = endings?.(path);
-    if (ending === undefined || keysOf(row).every(key => key.endsWith(ending))) return row;
+    if (endings === undefined || keysOf(row).every(key => coarsenessOf(key, path, endings) !== undefined)) return row;
+    const ending = endings(path);
     const waiting: LedgerRow = { path, size, mtimeMs, contentHash: '', state: 'waiting' };
     const parts: FilePart[] = [];
     for (const part of partsOf(row)) {
@@ -97,13 +119,14 @@ export class LedgerView {
       if (!memory?.ok) return waiting;
       parts.push({ ...part, key, tokens: memory.value.tokens, slots: memory.value.recall.slots });
     }
-    if (row.gist === undefined) return { ...row, parts };
+    const fine: LedgerRow = { ...row, state: row.state === 'coarse' ? 'read' : row.state, parts };
+    if (row.gist === undefined) return fine;
     const gist = withEnding(row.gist, ending);
-    return this.parts.store.hasMemory(gist) ? { ...row, parts, gist } : waiting;
+    return this.parts.store.hasMemory(gist) ? { ...fine, gist } : waiting;
   }
 
   /** What the memories of the model and the settings have in common; none while the model is not known. */
-  private endings(): ((path: string) => string) | undefined {
+  private endings(): ReturnType<typeof memoryEndings> | undefined {
     return this.model === undefined ? undefined : memoryEndings(this.model, this.parts.settings);
   }
 }

@@ -4,6 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError, codeOf, silentLog, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
+import { withBudgets } from './budget-defaults.js';
 import { LazyEngine } from './lazy-engine.js';
 import type { KnownModel } from './portable/index.js';
 import { DEFAULT_SETTINGS, type MemorySettings } from './settings.js';
@@ -37,6 +38,7 @@ export async function openWorkspaceMemory(options: OpenOptions): Promise<Workspa
     throw new LongviewError(codeOf(error), `There is no folder ${options.root}: check the path.`, { cause: error });
   });
   const store = await openStore(storeFolder(options.data, root), { workspace: root, log, lease: options.lease });
+  const budgeted = await withBudgets(settings, options.data);
   return new Workspace({
     root,
     store,
@@ -44,7 +46,7 @@ export async function openWorkspaceMemory(options: OpenOptions): Promise<Workspa
     engine: new LazyEngine(options.engine),
     model: options.model?.fingerprint,
     known: options.model,
-    settings,
+    settings: budgeted,
     log,
     leaseRetry: options.leaseRetry ?? 1000,
   });

@@ -5,12 +5,15 @@
  */
 import { throwIfCancelled, type Log, type ProgressListener } from '../base/index.js';
 import { packAsGist, type Engine, type PackedSlots, type Reading } from '../engine/index.js';
+import type { Budget } from './budget.js';
 import { GiveWay } from './give-way.js';
-import { memoryKeyOf } from './memory-keys.js';
+import { COARSENESSES, coarsenessOf, memoryEndings, memoryKeyOf } from './memory-keys.js';
 import { eachPart, hashOfPart, type TextPart } from './parts.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles, SourceText } from './source-files.js';
 import {
+  keysOf,
+  partsOf,
   provenanceOf,
   type FileMemory,
   type FilePart,
@@ -31,6 +34,8 @@ export interface ReadParts {
   readonly log: Log;
   readonly signal?: AbortSignal;
   readonly onProgress?: ProgressListener;
+  /** What is written is told to it, and room is made after each part. */
+  readonly budget?: Budget;
   /** The file that is being read now. */
   readonly onFile?: (path: string | undefined) => void;
 }
@@ -67,17 +72,22 @@ export async function readFile(
   const found = await readParts(path, work, onTokens);
   if (found === undefined || !('parts' in found)) return found;
   const { seen, parts, tokens, read, unwritten } = found;
-  const gist = parts.length > 1 ? await gistOfParts(path, found, work) : undefined;
+  const levels = parts.map(({ key }) => coarsenessOf(key, path, memoryEndings(work.model, work.settings)) ?? 0);
+  const hasGists = levels.every(level => level < 3);
+  const gist = parts.length > 1 && hasGists ? await gistOfParts(path, found, work) : undefined;
   const after = read > 0 ? await files.read(path, work.signal) : undefined;
   const unchanged = after === undefined || (after.ok && after.value.contentHash === seen.contentHash);
   await store.batch(write => {
     if (unwritten) write.putMemory(unwritten.key, unwritten.memory);
     write.putRow({
-      ...rowOf(path, seen, parts),
+      ...rowOf(path, seen, parts, store),
       ...(gist !== undefined && { gist }),
-      ...(unchanged ? { state: 'read' } : { state: 'stale', reason: 'changed while it was read' }),
+      ...(levels.some(level => level > 0) && { state: 'coarse' }),
+      ...(!unchanged && { state: 'stale', reason: 'changed while it was read' }),
     });
   });
+  if (unwritten) work.budget?.add(unwritten.key, unwritten.memory);
+  await work.budget?.keep();
   return { tokens, read };
 }
 
@@ -111,6 +121,8 @@ async function readParts(
     cuts.push(cut);
     await way.step();
   }
+  // What the file was before is looked up part by part.
+  const former = new Set(keysOf(store.ledger.get(path) ?? rowOf(path, seen, [], store)));
   const parts: FilePart[] = [];
   const hashes: string[] = [];
   let [tokens, read] = [0, 0];
@@ -119,21 +131,41 @@ async function readParts(
     throwIfCancelled(work.signal);
     const own = text.slice(start, end);
     const contentHash = cuts.length === 1 ? seen.contentHash : hashOfPart(own);
-    const key = memoryKeyOf(path, contentHash, model, settings);
-    const known = store.getMemory(key);
+    const fineKey = memoryKeyOf(path, contentHash, model, settings);
+    const known = knownMemory(path, contentHash, work);
     const before = tokens;
-    const memory = known?.ok
-      ? known.value
-      : await readMemory(path, contentHash, own, work, done => onTokens(before + done));
+    const key = known?.key ?? fineKey;
+    const memory = known?.memory ?? (await readMemory(path, contentHash, own, work, done => onTokens(before + done)));
     parts.push({ key, firstLine, tokens: memory.tokens, slots: memory.recall.slots });
     hashes.push(contentHash);
     tokens += memory.tokens;
-    if (known?.ok) continue;
+    if (known) continue;
     read += memory.tokens;
-    if (cuts.length === 1) unwritten = { key, memory };
-    else await store.batch(write => writePart(write, key, memory, { ...rowOf(path, seen, parts), state: 'reading' }));
+    if (cuts.length === 1) {
+      unwritten = { key, memory };
+      break;
+    }
+    await store.batch(write => writePart(write, key, memory, { ...rowOf(path, seen, parts, store), state: 'reading' }));
+    work.budget?.add(key, memory);
+    await work.budget?.keep(former);
+    // What was read may have been coarsened to make room.
+    parts.splice(0, parts.length, ...partsOf(store.ledger.get(path) ?? rowOf(path, seen, parts, store)));
   }
   return { seen, parts, hashes, tokens, read, unwritten };
+}
+
+/** A memory of this text that is there already, the finest. */
+function knownMemory(
+  path: string,
+  contentHash: string,
+  { store, model, settings }: ReadParts,
+): { key: MemoryKey; memory: FileMemory } | undefined {
+  for (const level of COARSENESSES) {
+    const key = memoryKeyOf(path, contentHash, model, settings, level);
+    const memory = store.getMemory(key);
+    if (memory?.ok) return { key, memory: memory.value };
+  }
+  return undefined;
 }
 
 function writePart(write: StoreWriter, key: MemoryKey, memory: FileMemory, row: LedgerRow): void {
@@ -203,8 +235,18 @@ function* gistsOf(store: Store, parts: readonly FilePart[]): Generator<PackedSlo
   }
 }
 
-function rowOf(path: string, seen: Seen, parts: readonly FilePart[]): LedgerRow {
+function rowOf(path: string, seen: Seen, parts: readonly FilePart[], store: Store): LedgerRow {
+  const usedAt = store.ledger.get(path)?.usedAt;
   const { size, mtimeMs, contentHash, partial: reason } = seen;
-  const row = { path, size, mtimeMs, contentHash, state: 'read', readAt: Date.now(), parts: [...parts] } as const;
+  const row = {
+    path,
+    size,
+    mtimeMs,
+    contentHash,
+    state: 'read',
+    readAt: Date.now(),
+    ...(usedAt !== undefined && { usedAt }),
+    parts: [...parts],
+  } as const;
   return reason === undefined ? row : { ...row, reason };
 }

@@ -2,6 +2,7 @@
  * The recall part of all memories of a workspace: provenance here, keys in the engine, each put there once.
  * Never scores and never reads source files.
  */
+import { ramBytesOf } from './budget.js';
 import { GiveWay } from './give-way.js';
 import type { Engine } from '../engine/index.js';
 import { tokensBefore } from './line-mass.js';
@@ -15,6 +16,8 @@ interface IndexedMemory {
   readonly provenance: Provenance;
   /** float64 [L+1]: tokens of lines, running sums. */
   readonly tokens: Float64Array;
+  /** Bytes that it takes here and in the engine. */
+  readonly ram: number;
 }
 
 /** A part of a file, which for most files is all of it. */
@@ -56,6 +59,11 @@ export class RecallIndex {
     return unusable;
   }
 
+  /** Bytes that a memory takes here and in the engine, if it is in the index. */
+  ramOf(key: MemoryKey): number | undefined {
+    return this.memories.get(key)?.ram;
+  }
+
   /** By path (code units), and in the order of the file's lines; each has its slots in the engine after `push`. */
   all(): readonly IndexedPart[] {
     return this.parts;
@@ -93,7 +101,8 @@ export class RecallIndex {
       lines: provenance.lines.slice(),
       weights: provenance.weights.slice(),
     };
-    const loaded = { key, slots: recall.slots, provenance: own, tokens: tokensBefore(own, recall.slots) };
+    const tokens = tokensBefore(own, recall.slots);
+    const loaded = { key, slots: recall.slots, provenance: own, tokens, ram: ramBytesOf(memory.value) };
     this.memories.set(key, loaded);
     return loaded;
   }

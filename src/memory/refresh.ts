@@ -5,17 +5,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { throwIfCancelled, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
+import { Budget } from './budget.js';
 import { placedKeys } from './kept-state.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { isToBeRead, scanLedger, type ScanResult } from './ledger-scan.js';
 import type { LedgerView } from './ledger-view.js';
 import { lookUpFiles } from './look-up.js';
-import { memoryEndings } from './memory-keys.js';
+import { coarsenessOf, memoryEndings } from './memory-keys.js';
 import { readFiles, type ReadCounts } from './read-files.js';
 import type { RecallIndex } from './recall-index.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles } from './source-files.js';
-import { keysOf, type ReaderLease, type Store } from './store/index.js';
+import { keysOf, type LedgerRow, type ReaderLease, type Store } from './store/index.js';
 import { orderForReading } from './walk/index.js';
 import type { ReadReport, RefreshOptions } from './workspace-memory.js';
 import type { StateKeeper } from './workspace-state.js';
@@ -115,20 +116,22 @@ export class Refresher {
     const model = this.parts.model ?? (await engine()).model.fingerprint;
     const { only = () => true } = work;
     const wanted = new Set(waiting);
+    let budget: Budget | undefined;
     // A few files that changed are read without a look at all the others.
     if (work.state !== false) {
       const ending = memoryEndings(model, settings);
-      const ofOthers = store.ledger
-        .all()
-        .filter(row => row.state === 'read' && !keysOf(row).every(key => key.endsWith(ending(row.path))));
+      const ofOthers = store.ledger.all().filter(row => isOfOther(row, ending));
       await ledger.setAside([...ofOthers, ...(await index.sync(ledger.readRows()))]);
+      await ledger.markUsed(work.first ?? []);
+      budget = new Budget({ ...work, store, engine, model, settings, log }, key => index.ramOf(key));
+      await budget.keep();
       for (const path of this.waitingPaths()) wanted.add(path);
     }
     let paths = [...wanted].filter(only);
     for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
       if (paths.length > 0) {
         const onFile = (path: string | undefined): void => void (this.reading = path);
-        const read = await readFiles(paths, { ...work, store, files, engine, model, settings, log, onFile });
+        const read = await readFiles(paths, { ...work, store, files, engine, model, settings, log, onFile, budget });
         counts.read += read.read;
         counts.failed += read.failed;
         counts.tokens += read.tokens;
@@ -144,7 +147,8 @@ export class Refresher {
     this.isGarbageDue = false;
     // What is still in the state can be taken out of it only while its memory is there.
     const keep = new Set(placedKeys(store));
-    await store.collectGarbage({ keepBytes: settings.keepBytes, keep });
+    const keepBytes = Math.min(settings.keepBytes, budget?.diskLeft ?? Infinity);
+    await store.collectGarbage({ keepBytes, keep });
   }
 
   /** As a scan that finds nothing new. */
@@ -159,4 +163,10 @@ export class Refresher {
       .filter(row => row.state === 'waiting' || row.state === 'reading')
       .map(row => row.path);
   }
+}
+
+/** True if what the row stands on is of another model, or not as its state says. */
+function isOfOther(row: LedgerRow, endings: ReturnType<typeof memoryEndings>): boolean {
+  if (row.state === 'read') return !keysOf(row).every(key => key.endsWith(endings(row.path)));
+  return row.state === 'coarse' && keysOf(row).some(key => coarsenessOf(key, row.path, endings) === undefined);
 }

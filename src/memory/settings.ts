@@ -17,6 +17,10 @@ export interface MemorySettings {
   readonly lexicalWeight: number;
   /** Bytes kept of memories that no file stands on at the moment (another branch, undo). */
   readonly keepBytes: number;
+  /** Bytes of memory that recall may take; 0: a share of the machine's. */
+  readonly ramBytes: number;
+  /** Bytes of disk that memories may take; 0: a share of what is free. */
+  readonly diskBytes: number;
   /** How long the parts of a long file are. */
   readonly parts: PartLimits;
 }
@@ -29,6 +33,8 @@ export const DEFAULT_SETTINGS: MemorySettings = {
   named: [],
   lexicalWeight: 0.5,
   keepBytes: 512_000_000,
+  ramBytes: 0,
+  diskBytes: 0,
   // About 30,000 tokens, 46,000 at most where a token has 3.5 bytes.
   parts: { least: 60_000, most: 160_000 },
 };
@@ -37,11 +43,21 @@ export const DEFAULT_SETTINGS: MemorySettings = {
  * What changes the memory of a file beside its bytes, in canonical form: the settings of reading and, for a document, what
  * made its text. Part of every memory's key.
  */
-export function readingSettings(settings: MemorySettings, path: string): string {
-  const recall = `recall=${settings.tokensPerRecallSlot}`;
+export function readingSettings(settings: MemorySettings, path: string, level: Coarseness = 0): string {
+  const { tokensPerRecallSlot: fine } = settings;
+  const recall = [`recall=${fine}`, `recall=${fine}>${4 * fine}`, `recall=${fine}>${8 * fine}`][Math.min(level, 2)]!;
   const version = textVersion(path);
-  return version === undefined ? recall : `${recall} text=${version}`;
+  return [recall, ...(level === 3 ? ['gist=0'] : []), ...(version === undefined ? [] : [`text=${version}`])].join(' ');
 }
+
+/**
+ * How far a memory was coarsened: not at all; 4 or 8 times as many tokens in a recall slot as when it was read; the latter
+ * without its gist.
+ */
+export type Coarseness = 0 | 1 | 2 | 3;
+
+/** Slots of a level that become one of the next: 1:4 → 1:16 → 1:32, then the gist goes. */
+export const SLOTS_PER_COARSER_SLOT = [4, 2, 1] as const;
 
 /**
  * Of the tokens in the workspace state: when more than this share came or went by patches since it was composed, it is

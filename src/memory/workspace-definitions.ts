@@ -18,7 +18,7 @@ import {
 import type { LazyEngine } from './lazy-engine.js';
 import { placeScores, type PlaceToScore, type SlotsOfFile } from './place-scores.js';
 import type { SourceFiles } from './source-files.js';
-import { isWhole, partsOf, type LedgerRow, type MemoryKey, type Store } from './store/index.js';
+import { isOfUse, isWhole, partsOf, type MemoryKey, type Store } from './store/index.js';
 
 export interface FoundDefinitions {
   /** Of exactly this name, by path and line; of names that differ in case and underscores only, where there is none. */
@@ -146,7 +146,7 @@ export class DefinitionFinder implements WorkspaceDefinitions {
 
   private async list(): Promise<void> {
     try {
-      const rows = this.parts.store.ledger.all().filter(isRead);
+      const rows = this.parts.store.ledger.all().filter(isOfUse);
       const missing = this.index.missing(rows);
       for (let at = 0; at < missing.length && !this.closed; at += READ_AT_ONCE) {
         const some = missing.slice(at, at + READ_AT_ONCE);
@@ -184,8 +184,4 @@ export class DefinitionFinder implements WorkspaceDefinitions {
     }
     return own;
   }
-}
-
-function isRead(row: LedgerRow): boolean {
-  return row.state === 'read' && isWhole(row);
 }

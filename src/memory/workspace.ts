@@ -174,6 +174,7 @@ export class Workspace implements WorkspaceMemory {
     });
     throwIfCancelled(options.signal);
     await this.ledger.markStale(changed);
+    await this.ledger.markUsed(spans.map(span => span.path));
     return spans;
   }
 
@@ -207,7 +208,7 @@ export class Workspace implements WorkspaceMemory {
     const row = this.ledger.row(path);
     const key = row && gistKeyOf(row);
     const memory = key === undefined ? undefined : this.store.getMemory(key);
-    return memory?.ok ? memory.value.gist : undefined;
+    return memory?.ok && memory.value.gist.slots > 0 ? memory.value.gist : undefined;
   }
 
   hashOf(path: string): string | undefined {

@@ -11,6 +11,10 @@ export interface ServerOptions {
   /** Name of an installed model; the default one when missing. */
   readonly model?: string;
   readonly threads?: number;
+  /** Memory that recall may take, in MB; a share of the machine's when missing. */
+  readonly ram?: number;
+  /** Disk that memories of a folder may take, in MB; a share of what is free when missing. */
+  readonly disk?: number;
   /** Execution provider; chosen by probing when missing or `auto`. */
   readonly provider?: string;
 }

@@ -5,7 +5,7 @@
 import { realpath } from 'node:fs/promises';
 import { LongviewError, type Disposable, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
-import { openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
+import { budgetsOf, openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
 import { dataFolder, findModel } from '../models/index.js';
 import type { ServerOptions } from '../protocol/index.js';
 
@@ -48,7 +48,8 @@ export class LiveHouse implements Disposable {
       // Without a model yet, what is remembered can still be looked at and forgotten.
       const model = await findModel(this.data, this.options.model).catch(() => undefined);
       const { data, engine, log } = this;
-      memory = openWorkspaceMemory({ root, data, engine, model: model?.description, log });
+      const settings = budgetsOf(this.options.ram, this.options.disk);
+      memory = openWorkspaceMemory({ root, data, engine, model: model?.description, settings, log });
       this.memories.set(root, memory);
       memory.catch(() => this.memories.delete(root));
     }

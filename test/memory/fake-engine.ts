@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { LongviewError, throwIfCancelled } from '../../src/base/index.js';
 import type {
   CallOptions,
+  CoarseRecall,
   ComposeOptions,
   ComposedState,
   Engine,
@@ -41,6 +42,9 @@ export class FakeEngine implements Engine {
   answer: string | ((request: GenerateRequest) => string) = 'Nothing to say.';
   /** Called before each text is read; may throw. */
   beforeRead: (label: string, signal: AbortSignal | undefined) => void | Promise<void> = () => undefined;
+  /** How often recall slots were merged further; called before each time, may throw. */
+  coarsened = 0;
+  beforeCoarsen: () => void = () => undefined;
   /** Texts whose last word was looked up. */
   readonly lookups: string[] = [];
   /** Called before each look-up is answered; may wait. */
@@ -151,6 +155,24 @@ export class FakeEngine implements Engine {
   dropState(id: string): Promise<void> {
     this.states.delete(id);
     return Promise.resolve();
+  }
+
+  /** Neighbours become one. */
+  // eslint-disable-next-line @typescript-eslint/require-await -- as below
+  async coarsen(slots: RecallSlots, slotsPerSlot: number): Promise<CoarseRecall> {
+    this.beforeCoarsen();
+    this.coarsened++;
+    const merged = Math.ceil(slots.slots / slotsPerSlot);
+    const [keys, counts] = [KEY_HEADS * merged * HEAD_SIZE, KEY_HEADS * merged].map(n => new Float32Array(n));
+    const slotOf = new Uint32Array(KEY_HEADS * slots.slots);
+    slotOf.forEach((_, cell) => {
+      slotOf[cell] = Math.floor((cell % slots.slots) / slotsPerSlot);
+      const [into, count] = [Math.floor(cell / slots.slots) * merged + slotOf[cell], slots.counts[cell]!];
+      counts![into]! += count;
+      const row = slots.keys.subarray(cell * HEAD_SIZE, (cell + 1) * HEAD_SIZE);
+      row.forEach((key, at) => (keys![into * HEAD_SIZE + at]! += key * slots.scales[cell]! * count));
+    });
+    return { recall: packed(keys!, counts!, merged), slotOf };
   }
 
   putRecall(id: string, slots: RecallSlots): Promise<void> {

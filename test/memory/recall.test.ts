@@ -248,7 +248,7 @@ suite('masses and ranking', () => {
 
   test('the stretches of a file own its lines once and know the parts that their blocks touch', () => {
     const part = (path: string, firstLine: number, lines: number) => ({
-      ...{ path, key: '', contentHash: 'h', firstLine, slots: 0, provenance },
+      ...{ path, key: '', contentHash: 'h', firstLine, slots: 0, ram: 0, provenance },
       tokens: new Float64Array(lines + 1),
     });
     // b.txt: lines 1 to 200, 201 to 300; line 300 is cut twice, so two parts begin in it.

@@ -13,7 +13,14 @@ const send = (message: FromEngine): void => {
   if (process.connected) process.send!(message);
 };
 
-const BACKGROUND: ReadonlySet<CallName> = new Set(['read', 'loss', 'composeBegin', 'composeAdd', 'composeEnd']);
+const BACKGROUND: ReadonlySet<CallName> = new Set([
+  'read',
+  'coarsen',
+  'loss',
+  'composeBegin',
+  'composeAdd',
+  'composeEnd',
+]);
 
 const cancelled = new Map<number, AbortController>();
 const lanes = { foreground: Promise.resolve(), background: Promise.resolve() };
@@ -79,6 +86,8 @@ function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: 
       return target.patch(first!, second!, options);
     case 'read':
       return target.read(first!, { ...options, giveWay });
+    case 'coarsen':
+      return target.coarsen(first!, second!, { ...options, giveWay });
     case 'scoreRecall':
       return target.scoreRecall(first!, second!, options);
     case 'queriesAt':

@@ -14,6 +14,7 @@ export type CallName =
   | 'patch'
   | 'putState'
   | 'dropState'
+  | 'coarsen'
   | 'putRecall'
   | 'dropRecall'
   | 'scoreRecall'

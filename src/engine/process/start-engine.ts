@@ -21,7 +21,7 @@ import type {
   RecallScores,
   StateChange,
 } from '../engine.js';
-import type { ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from '../slots.js';
+import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from '../slots.js';
 import type { CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
 
 export interface StartOptions {
@@ -129,6 +129,10 @@ class EngineProcess implements Engine {
 
   dropState(id: string): Promise<void> {
     return this.call('dropState', [id]);
+  }
+
+  coarsen(slots: RecallSlots, slotsPerSlot: number, options?: CallOptions): Promise<CoarseRecall> {
+    return this.call('coarsen', [slots, slotsPerSlot], options);
   }
 
   putRecall(id: string, slots: RecallSlots): Promise<void> {

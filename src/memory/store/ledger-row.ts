@@ -37,6 +37,8 @@ export interface LedgerRow {
   readonly reason?: string;
   /** Milliseconds since 1970. */
   readonly readAt?: number;
+  /** When it was last recalled or open, to an hour; milliseconds since 1970. */
+  readonly usedAt?: number;
   /** In the order of the text; the beginning of it while the state is `reading`. */
   readonly parts?: readonly FilePart[];
   /** Key of the gist of the whole text, where there are several parts. */
@@ -51,6 +53,11 @@ export function partsOf(row: LedgerRow): readonly FilePart[] {
 /** True if all of the text is in memory, as it was when it was read. */
 export function isWhole(row: LedgerRow): boolean {
   return partsOf(row).length > 0 && row.state !== 'reading';
+}
+
+/** True if its memory stands for what is on the disk, finely or coarsely. */
+export function isOfUse(row: LedgerRow): boolean {
+  return (row.state === 'read' || row.state === 'coarse') && partsOf(row).length > 0;
 }
 
 /** Keys of all memories the row stands on; these are never collected. */
@@ -122,7 +129,7 @@ function isLedgerRow(value: unknown): value is LedgerRow {
     typeof row.mtimeMs === 'number' &&
     typeof row.contentHash === 'string' &&
     LEDGER_STATES.includes(row.state as LedgerState) &&
-    (row.readAt === undefined || typeof row.readAt === 'number') &&
+    ['readAt', 'usedAt'].every(name => row[name] === undefined || typeof row[name] === 'number') &&
     ['reason', 'gist'].every(name => row[name] === undefined || typeof row[name] === 'string') &&
     (row.parts === undefined || (Array.isArray(row.parts) && row.parts.every(isFilePart)))
   );

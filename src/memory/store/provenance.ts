@@ -46,6 +46,40 @@ export function provenanceOf(reading: Pick<Reading, 'recall' | 'lineOfToken' | '
   return { slotStart, lines: Uint32Array.from(lines), weights: Uint16Array.from(weights) };
 }
 
+/**
+ * Provenance after slots were merged: each new slot has the tokens of all that went into it. `slotOf` uint32 [K,S]: the new
+ * slot, of `merged` ones, that took each.
+ */
+export function mergedProvenance(
+  { slotStart, lines, weights }: Provenance,
+  slots: number,
+  slotOf: Uint32Array,
+  merged: number,
+): Provenance {
+  const heads = slotStart.length / (slots + 1);
+  const starts = new Uint32Array(heads * (merged + 1));
+  const [outLines, outWeights]: [number[], number[]] = [[], []];
+  for (let head = 0; head < heads; head++) {
+    const weightOfLine = Array.from({ length: merged }, () => new Map<number, number>());
+    for (let slot = 0; slot < slots; slot++) {
+      const own = weightOfLine[slotOf[head * slots + slot]!]!;
+      const row = head * (slots + 1) + slot;
+      for (let at = slotStart[row]!; at < slotStart[row + 1]!; at++) {
+        own.set(lines[at]!, (own.get(lines[at]!) ?? 0) + weights[at]!);
+      }
+    }
+    starts[head * (merged + 1)] = outLines.length;
+    weightOfLine.forEach((own, slot) => {
+      for (const [line, weight] of [...own].sort((a, b) => a[0] - b[0])) {
+        outLines.push(line);
+        outWeights.push(Math.min(weight, MOST_WEIGHT));
+      }
+      starts[head * (merged + 1) + slot + 1] = outLines.length;
+    });
+  }
+  return { slotStart: starts, lines: Uint32Array.from(outLines), weights: Uint16Array.from(outWeights) };
+}
+
 /** The (line, weight) pairs of one slot of one head. */
 export function pairsOfSlot(
   provenance: Provenance,
