@@ -41,7 +41,6 @@ export type {
   RecalledPlace,
   Selection,
   SentenceEvent,
-  ServerOptions,
   StatusReply,
   SummarizeParams,
   SummaryReply,
@@ -70,3 +69,4 @@ export type {
   ToGrowthView,
 } from './panel.js';
 export type { Method, ParamsOf, ReplyOf, RequestTypes } from './requests.js';
+export type { ServerOptions } from './server-options.js';

@@ -4,21 +4,6 @@
  * times are milliseconds. Fields may be added, never renamed.
  */
 
-/** `initializationOptions` of `initialize`. */
-export interface ServerOptions {
-  /** Data folder; the user's own when missing. */
-  readonly data?: string;
-  /** Name of an installed model; the default one when missing. */
-  readonly model?: string;
-  readonly threads?: number;
-  /** Memory that recall may take, in MB; a share of the machine's when missing. */
-  readonly ram?: number;
-  /** Disk that memories of a folder may take, in MB; a share of what is free when missing. */
-  readonly disk?: number;
-  /** Execution provider; chosen by probing when missing or `auto`. */
-  readonly provider?: string;
-}
-
 /** Requests, client to server. Each may be cancelled; a failure's `data` is a `Failure`. */
 export const method = {
   ping: 'longview/ping',
