@@ -30,7 +30,7 @@ export interface KillOptions {
 }
 
 export interface KillReport {
-  /** Kills by what went on. */
+  /** Kills by what went on; runs that had ended before they were killed do not count. */
   readonly phases: ReadonlyMap<string, number>;
   /** Files whose reading was lost, of all kills. */
   readonly lost: number;
@@ -55,20 +55,29 @@ export async function runKills({ count, seed, files, onKill }: KillOptions): Pro
     file: join(top, `${name}.longview`),
   });
   try {
-    await makeFiles(places('').root, files, random);
-    const calm = places('calm');
-    const lines = await run(calm, undefined, 0);
-    assert.equal(lines.at(-1), 'closed', 'the undisturbed run ends');
     const disturbed = places('disturbed');
+    for (let at = 0; at < files; at++) await writeSample(disturbed.root, at, random);
     const phases = new Map<string, number>();
     let lost = 0;
-    for (let done = 0; done < count; done++) {
-      const printed = await run(disturbed, Math.floor(random() * lines.length), random() * 6);
+    // Lines of a run that nobody disturbs: two for each file, about.
+    let lines = files * 2;
+    for (let done = 0; done < count;) {
+      // Something to read, whatever earlier runs got done.
+      for (let n = 0; n < files / 6; n++) await writeSample(disturbed.root, Math.floor(random() * files), random);
+      const printed = await run(disturbed, Math.floor(random() * lines), random() * 6);
       const [phase = 'starting'] = printed.at(-1)?.split('\t') ?? [];
-      phases.set(phase, (phases.get(phase) ?? 0) + 1);
-      lost += await checkAfter(disturbed, printed);
-      onKill?.(done + 1);
+      lines = phase === 'closed' ? printed.length : Math.max(lines, printed.length);
+      if (phase === 'closed') await rm(disturbed.file);
+      else {
+        phases.set(phase, (phases.get(phase) ?? 0) + 1);
+        lost += await checkAfter(disturbed, printed);
+        done++;
+        onKill?.(done);
+      }
     }
+    await rm(disturbed.file, { force: true });
+    const calm = places('calm');
+    assert.equal((await run(calm, undefined, 0)).at(-1), 'closed', 'the undisturbed run ends');
     const last = await run(disturbed, undefined, 0);
     assert.equal(last.at(-1), 'closed', 'the run after the last kill ends');
     assert.deepEqual(await contentOf(disturbed), await contentOf(calm), 'equal to the undisturbed run');
@@ -78,15 +87,13 @@ export async function runKills({ count, seed, files, onKill }: KillOptions): Pro
   }
 }
 
-async function makeFiles(root: string, files: number, random: () => number): Promise<void> {
-  for (let at = 0; at < files; at++) {
-    const path = join(root, `part ${at % 4}`, `file ${at}.md`);
-    await mkdir(dirname(path), { recursive: true });
-    const words = Array.from({ length: 5 + Math.floor(random() * 300) }, (_, word) =>
-      word % 9 === 8 ? '\n' : WORDS[Math.floor(random() * WORDS.length)],
-    );
-    await writeFile(path, `# File ${at}\n\n${words.join(' ')}\n`);
-  }
+async function writeSample(root: string, at: number, random: () => number): Promise<void> {
+  const path = join(root, `part ${at % 4}`, `file ${at}.md`);
+  await mkdir(dirname(path), { recursive: true });
+  const words = Array.from({ length: 5 + Math.floor(random() * 300) }, (_, word) =>
+    word % 9 === 8 ? '\n' : WORDS[Math.floor(random() * WORDS.length)],
+  );
+  await writeFile(path, `# File ${at}\n\n${words.join(' ')}\n`);
 }
 
 /** Runs the process and kills it `delay` ms after its line number `line`, or lets it end. Returns what it printed. */
