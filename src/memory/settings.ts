@@ -35,8 +35,8 @@ export const DEFAULT_SETTINGS: MemorySettings = {
   keepBytes: 512_000_000,
   ramBytes: 0,
   diskBytes: 0,
-  // About 30,000 tokens, 46,000 at most where a token has 3.5 bytes.
-  parts: { least: 60_000, most: 160_000 },
+  // About 14,000 tokens, 23,000 at most where a token has 3.5 bytes: what a kill costs is read again in a minute or so.
+  parts: { least: 30_000, most: 80_000 },
 };
 
 /**

@@ -76,12 +76,12 @@ suite('parts of a text', () => {
 
   test('one line of 5 MB is cut inside, at whole characters', () => {
     const parts = textsOf('añ🙂'.repeat(1_000_000), usual);
-    // 7,000,000 bytes, up to 160,000 in each.
-    assert.equal(parts.length, 44);
-    for (const part of parts) assert.ok(isWellFormed(part) && Buffer.byteLength(part) <= 160_000);
+    // 7,000,000 bytes, up to 80,000 in each.
+    assert.equal(parts.length, 88);
+    for (const part of parts) assert.ok(isWellFormed(part) && Buffer.byteLength(part) <= 80_000);
     assert.deepEqual(
       partsOfText('x'.repeat(5_000_000), usual).map(({ firstLine }) => firstLine),
-      Array.from({ length: 32 }, () => 1),
+      Array.from({ length: 63 }, () => 1),
     );
   });
 
