@@ -1,7 +1,8 @@
 /** The file or folder that the user names, never one that a link inside a workspace leads to outside of it. */
-import { realpathSync } from 'node:fs';
-import { dirname, resolve, sep } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve, sep } from 'node:path';
 import { LongviewError, escaped } from '../base/index.js';
+import { hasMemory } from '../memory/index.js';
 
 /**
  * The real path of `given`, which exists. `workspaceOf` gives the workspace around a folder. Throws `usage` where a link on the
@@ -16,4 +17,12 @@ export function confinedPath(given: string, workspaceOf: (folder: string) => str
     'usage',
     `${escaped(given)} leads out of ${escaped(root)} by a symbolic link, to ${escaped(real)}: if you mean that, name it.`,
   );
+}
+
+/** The nearest folder, from this one up, that has a memory under `data` or is a repository. */
+export function workspaceAround(folder: string, data: string): string | undefined {
+  for (let at = folder; ; at = dirname(at)) {
+    if (hasMemory(data, realpathSync(at)) || existsSync(join(at, '.git'))) return at;
+    if (dirname(at) === at) return undefined;
+  }
 }

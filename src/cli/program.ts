@@ -203,7 +203,7 @@ function wholeNumber(text: string): number {
 function shard(text: string): Shard {
   const [, index, count] = /^([1-9]\d{0,3})\/([1-9]\d{0,3})$/.exec(text)?.map(Number) ?? [];
   if (index === undefined || count === undefined || index > count) {
-    throw new InvalidArgumentError('It must be I/N with I from 1 to N, e.g. 2/3.');
+    throw new InvalidArgumentError('It must be I/N with I from 1 to N and N at most 9,999, e.g. 2/3.');
   }
   return { index, count };
 }

@@ -10,7 +10,6 @@ export type {
   WorkspaceMemory,
   WorkspaceStatus,
 } from './workspace-memory.js';
-export { walkedAfterChangeOf } from './walk/index.js';
 export { skippedOf } from './workspace-status.js';
 export { hasMemory, openWorkspaceMemory } from './open.js';
 export type { OpenOptions } from './open.js';

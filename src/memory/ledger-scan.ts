@@ -2,12 +2,12 @@
  * Brings the ledger up to date with what is on disk, without the engine: new files wait, changed ones are stale, what is
  * gone leaves. A file whose time changed but whose bytes did not only gets its row refreshed.
  */
-import { throwIfCancelled, type ProgressListener } from '../base/index.js';
+import { throwIfCancelled, type ProgressListener, walkedAfterChangeOf } from '../base/index.js';
 import { GiveWay } from './give-way.js';
 import { inOrder } from './in-order.js';
 import type { Known, SeenFile, SourceFiles } from './source-files.js';
 import { isWhole, keysOf, partsOf, type LedgerRow, type Store, type StoreWriter } from './store/index.js';
-import { orderForReading, walkedAfterChangeOf } from './walk/index.js';
+import { orderForReading } from './walk/index.js';
 
 /** Name of the blob that holds the mark of the last summary of changes. */
 export const SUMMARY_MARK = 'summary mark';

@@ -2,7 +2,7 @@
  * Paths of one folder that changed, until they are looked at: each once, and above a bound "everything" instead of them, so
  * that a checkout of any size takes no more memory than that. Looks at no disk.
  */
-import { walkedAfterChangeOf } from '../memory/index.js';
+import { walkedAfterChangeOf } from '../base/index.js';
 
 /** With more changes than that, one walk of the whole folder costs less than looking for each. */
 export const MOST_CHANGED_PATHS = 500;

@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -221,6 +222,19 @@ suite('longview mcp', function () {
     assert.equal(folders[0]!.coverage.total, 402);
     assert.ok(folders[0]!.coverage.read < 402, 'it stopped');
     assert.notEqual((await call(client, 'longview_ask', { question, readSeconds: 0, maxTokens: 4 })).isError, true);
+  });
+
+  test('reading that takes longer than a call waits goes on between the calls', async () => {
+    const { client } = await connect([work]);
+    const ask = (readSeconds: number): Promise<CallToolResult> =>
+      call(client, 'longview_ask', { question, readSeconds, maxTokens: 4 });
+    assert.notEqual((await ask(0.001)).isError, true);
+    const read = async (): Promise<number> => {
+      const status = await call(client, 'longview_status', {});
+      return (status.structuredContent as { folders: { coverage: { read: number } }[] }).folders[0]!.coverage.read;
+    };
+    // Nobody waits for it; without it this would never end.
+    while ((await read()) < 2) await sleep(20);
   });
 
   test('two clients at once on one folder: both are answered, and one’s reading serves the other', async () => {

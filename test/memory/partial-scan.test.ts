@@ -9,7 +9,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import fc from 'fast-check';
 import { openWorkspaceMemory, type WorkspaceMemory } from '../../src/memory/index.js';
 import { openStore, storeFolder } from '../../src/memory/store/index.js';
-import { walkedAfterChangeOf } from '../../src/memory/walk/index.js';
+import { walkedAfterChangeOf } from '../../src/base/index.js';
 import { FakeEngine } from './fake-engine.js';
 
 type Change =

@@ -1,7 +1,7 @@
 /** Export and import of a workspace's memory: what comes back, what is read again, what is refused. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { readFile, readdir, stat, truncate, writeFile } from 'node:fs/promises';
+import { lstat, readFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LongviewError, type Progress } from '../../src/base/index.js';
 import { openWorkspaceMemory, type WorkspaceMemory } from '../../src/memory/index.js';
@@ -128,6 +128,14 @@ suite('portable memory', function () {
     assert.equal(await readFile(fileIn(here), 'utf8'), 'mine');
     await memory.exportTo(fileIn(here), { replace: true });
     assert.ok((await stat(fileIn(here))).size > 1000);
+    const link = join(here.root, 'link');
+    await symlink(join(here.root, 'not there'), link);
+    for (const odd of [link, here.root]) {
+      const [why, words] = await refusal(memory.exportTo(odd, { replace: true }));
+      assert.deepEqual([why, /no regular file/.test(words)], ['usage', true]);
+    }
+    assert.ok((await lstat(link)).isSymbolicLink());
+    await rm(link);
     const [missing] = await refusal(memory.exportTo(join(here.root, 'nowhere', 'x')));
     assert.equal(missing, 'not-found');
     assert.deepEqual((await readdir(dirname(here.root))).sort(), ['data', 'work', 'x.longview-memory']);

@@ -19,6 +19,9 @@ export async function runExport(call: Call, dir: string, given: string, flags: E
     }
     const { files, tokens, bytes, leftOut } = report;
     surface.out(`${plural(files, 'file')} (${count(tokens)} tokens), ${size(bytes)}: ${file}\n`);
+    const { waiting, stale } = memory.coverage();
+    if (waiting + stale > 0)
+      surface.out(`${plural(waiting + stale, 'file')} not in it, for it is not read yet: run "longview read" first.\n`);
     if (leftOut > 0)
       surface.out(
         `${plural(leftOut, 'file')} left out: read partly or coarsely, or under a name that not every system has.\n`,

@@ -10,7 +10,7 @@ export interface ForgetFlags extends GlobalFlags {
 
 export async function runForget(call: Call, dir: string, path: string | undefined, flags: ForgetFlags): Promise<void> {
   const { surface, signal } = call;
-  if ((path === undefined) !== (flags.all ?? false)) {
+  if ((path === undefined) !== (flags.all ?? false) || path === '') {
     throw new LongviewError('usage', 'Name one file to forget, or --all.');
   }
   const root = folderOf(dir);

@@ -1,14 +1,14 @@
 /** `longview recall FILE:LINE:COLUMN`: where the name at a place is defined in other files. Reads nothing into the memory. */
 import { readFile } from 'node:fs/promises';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { placeOf, recallAt } from '../../assist/index.js';
 import { LongviewError, escaped } from '../../base/index.js';
-import { confinedPath } from '../confined-path.js';
-import { folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
+import { confinedPath, workspaceAround } from '../confined-path.js';
+import { dataOf, folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
 
 export interface RecallFlags extends GlobalFlags {
-  /** The folder that was read; default: the nearest one around the file that has a repository, else the current folder. */
+  /** The folder that was read; default: the nearest one around the file with a memory or a repository, else the current folder. */
   readonly dir?: string;
 }
 
@@ -18,8 +18,9 @@ const word = /[\p{L}_$][\p{L}\p{N}_$]*/gu;
 export async function runRecall(call: Call, place: string, flags: RecallFlags): Promise<void> {
   const { surface, signal } = call;
   const { file, line, column } = placeIn(place);
-  const absolute = realFile(file);
-  const root = flags.dir === undefined ? rootAround(absolute) : folderOf(flags.dir);
+  const data = dataOf(flags);
+  const absolute = realFile(file, data);
+  const root = flags.dir === undefined ? rootAround(absolute, data) : folderOf(flags.dir);
   const path = relative(root, absolute).split(sep).join('/');
   if (path.startsWith('../'))
     throw new LongviewError('usage', `${escaped(file)} is not in ${root}: name its folder with --dir.`);
@@ -46,22 +47,20 @@ function placeIn(place: string): { file: string; line: number; column: number } 
   return { file: match[1]!, line: Number(match[2]), column: Number(match[3]) };
 }
 
-function realFile(file: string): string {
+function realFile(file: string, data: string): string {
   const path = resolve(file);
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found) throw new LongviewError('not-found', `There is no file ${escaped(path)}`);
   if (!found.isFile()) throw new LongviewError('usage', `${escaped(path)} is no file: write FILE:LINE:COLUMN.`);
   // What is larger is not read into a memory either.
   if (found.size > mostBytes) throw new LongviewError('usage', `${path} has over ${mostBytes / 1e6} MB.`);
-  return confinedPath(file, folder => rootAround(join(folder, basename(file))));
+  return confinedPath(file, folder => rootAround(join(folder, basename(file)), data));
 }
 
-/** The nearest folder around the file with a repository in it, else the current folder if the file is in it, else the file's. */
-function rootAround(file: string): string {
-  for (let folder = dirname(file); ; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git'))) return folder;
-    if (dirname(folder) === folder) break;
-  }
+/** The nearest folder around the file with a memory or a repository, else the current folder if the file is in it, else the file's. */
+function rootAround(file: string, data: string): string {
+  const nearest = workspaceAround(dirname(file), data);
+  if (nearest !== undefined) return nearest;
   const current = realpathSync('.');
   return file.startsWith(current + sep) ? current : dirname(file);
 }

@@ -2,8 +2,8 @@
  * `longview summarize`: what a file, some of its lines or a folder is about, or what changed in it, each sentence with its place, as Markdown on
  * stdout. The memory is that of the nearest folder above that has one, or is a repository.
  */
-import { readFileSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { readFileSync, statSync } from 'node:fs';
+import { basename, dirname, relative, resolve, sep } from 'node:path';
 import {
   shownPlace,
   summarize,
@@ -12,8 +12,7 @@ import {
   type SummaryTarget,
 } from '../../assist/index.js';
 import { LongviewError, escaped } from '../../base/index.js';
-import { hasMemory } from '../../memory/index.js';
-import { confinedPath } from '../confined-path.js';
+import { confinedPath, workspaceAround } from '../confined-path.js';
 import { dataOf, withHouse, type Call } from '../house.js';
 import { ensureModel, type ConsentFlags } from '../model-consent.js';
 import { count, duration } from '../text.js';
@@ -58,7 +57,7 @@ function endOf({ notes, coverage }: SummaryResult): string {
 function locate(given: string, flags: SummarizeFlags): { root: string; target: SummaryTarget } {
   const stat = statSync(resolve(given), { throwIfNoEntry: false });
   if (!stat) throw new LongviewError('not-found', `There is no file or folder ${escaped(resolve(given))}`);
-  const around = (folder: string): string => workspaceOf(folder, dataOf(flags));
+  const around = (folder: string): string => workspaceAround(folder, dataOf(flags)) ?? folder;
   const path = confinedPath(given, around);
   const root = around(stat.isDirectory() ? path : dirname(path));
   const inside = relative(root, path).split(sep).join('/');
@@ -70,14 +69,6 @@ function locate(given: string, flags: SummarizeFlags): { root: string; target: S
   if (flags.lines !== undefined) return { root, target: selection(path, inside, flags.lines, stat.isDirectory()) };
   if (!stat.isDirectory()) return { root, target: { kind: 'file', path: inside } };
   return { root, target: inside === '' ? { kind: 'workspace' } : { kind: 'folder', path: inside } };
-}
-
-/** The nearest folder, from this one up, that has a memory or is a repository; this one if there is none. */
-function workspaceOf(folder: string, data: string): string {
-  for (let at = folder; ; at = dirname(at)) {
-    if (hasMemory(data, realpathSync(at)) || statSync(join(at, '.git'), { throwIfNoEntry: false })) return at;
-    if (dirname(at) === at) return folder;
-  }
 }
 
 function selection(file: string, path: string, lines: string, isFolder: boolean): SummaryTarget {

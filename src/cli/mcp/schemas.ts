@@ -36,7 +36,7 @@ const readSeconds = z
   .max(3600)
   .default(30)
   .describe(
-    'Time to read new and changed files first. What was read is kept, so a later call goes on. 0: answer from what is read.',
+    'Time to wait for new and changed files to be read. After a question reading goes on, so a later call knows more. 0: answer from what is read.',
   );
 const question = z.string().min(1).max(4000);
 

@@ -12,6 +12,7 @@ import {
 import { z } from 'zod';
 import type { Backend, SummaryTarget, Work } from '../../server/index.js';
 import { progressNotes } from './progress.js';
+import { Readings } from './readings.js';
 import { recallText, statusText, summaryText } from './result-text.js';
 import { Roots, pathWithin } from './roots.js';
 import { askShape, recallShape, statusShape, summarizeShape } from './schemas.js';
@@ -35,8 +36,9 @@ export function createMcpServer(backend: Backend, given: readonly string[], vers
   });
   server.server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
   addRecall(server, backend, roots);
-  addAsk(server, backend, roots);
-  addSummarize(server, backend, roots);
+  const readings = new Readings(backend);
+  addAsk(server, backend, roots, readings);
+  addSummarize(server, backend, roots, readings);
   addStatus(server, backend, roots);
   return server;
 }
@@ -58,7 +60,7 @@ function addRecall(server: McpServer, backend: Backend, roots: Roots): void {
   });
 }
 
-function addAsk(server: McpServer, backend: Backend, roots: Roots): void {
+function addAsk(server: McpServer, backend: Backend, roots: Roots, readings: Readings): void {
   const config = {
     title: 'Ask about a folder',
     description:
@@ -71,7 +73,7 @@ function addAsk(server: McpServer, backend: Backend, roots: Roots): void {
   server.registerTool('longview_ask', config, async ({ question, maxTokens, readSeconds, folder }, extra) => {
     const root = await roots.rootOf(folder);
     const work = workOf(extra);
-    await readFor(readSeconds, backend, root, work);
+    await readings.wait(root, readSeconds, work);
     const listeners = { onRecalled: () => undefined, onText: () => undefined };
     const reply = await backend.ask(root, { question, now: true, maxTokens }, { ...work, ...listeners });
     const { answer, recalled, citations, coverage, model } = reply;
@@ -79,7 +81,7 @@ function addAsk(server: McpServer, backend: Backend, roots: Roots): void {
   });
 }
 
-function addSummarize(server: McpServer, backend: Backend, roots: Roots): void {
+function addSummarize(server: McpServer, backend: Backend, roots: Roots, readings: Readings): void {
   const config = {
     title: 'Summarize',
     description:
@@ -93,7 +95,9 @@ function addSummarize(server: McpServer, backend: Backend, roots: Roots): void {
     const root = await roots.rootOf(input.folder);
     const work = workOf(extra);
     const target = await targetOf(root, input);
-    await readFor(input.readSeconds, backend, root, work);
+    await readings.wait(root, input.readSeconds, work);
+    // It reads its target itself, and alone.
+    await readings.stop(root);
     const reply = await backend.summarize(
       root,
       { target, maxSentences: input.maxSentences },
@@ -129,17 +133,6 @@ async function targetOf(
   const found = await pathWithin(root, path);
   if (found.path === '') return { kind: 'workspace' };
   return { kind: found.isFolder ? 'folder' : 'file', path: found.path };
-}
-
-/** Reads what is new or changed, but no longer than that. */
-async function readFor(seconds: number, backend: Backend, root: string, work: Work): Promise<void> {
-  if (seconds === 0) return;
-  const enough = AbortSignal.timeout(seconds * 1000);
-  try {
-    await backend.read(root, {}, { ...work, signal: AbortSignal.any([work.signal, enough]) });
-  } catch (error) {
-    if (!enough.aborted || work.signal.aborted) throw error;
-  }
 }
 
 function workOf({ signal, _meta, sendNotification }: Extra): Work {

@@ -3,7 +3,7 @@
  * appears under its name when it is complete. Never changes the store, and never reads the workspace's files.
  */
 import { createHash } from 'node:crypto';
-import { open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises';
+import { lstat, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { LongviewError, codeOf, messageOf, throwIfCancelled } from '../../base/index.js';
 import {
@@ -59,12 +59,12 @@ export interface ExportReport {
 /** Throws `usage` where the file is there already; `stale` where a memory is damaged; what the disk says. */
 export async function writeExport(source: ExportSource, file: string, options: ExportOptions): Promise<ExportReport> {
   try {
-    if (options.replace !== true) await mustBeFree(file);
+    await mustBeFree(file, options);
     await removeLeftovers(file);
     const part = `${file}.${process.pid}.part`;
     try {
       const report = await writeAll(source, part, options);
-      if (options.replace !== true) await mustBeFree(file);
+      await mustBeFree(file, options);
       await rename(part, file);
       return report;
     } finally {
@@ -166,12 +166,16 @@ function byPath(a: LedgerRow, b: LedgerRow): number {
   return Buffer.compare(Buffer.from(a.path), Buffer.from(b.path));
 }
 
-async function mustBeFree(file: string): Promise<void> {
-  const found = await stat(file).catch((error: unknown) => {
+/** What is no regular file (a folder, a link, a device) is never replaced. */
+async function mustBeFree(file: string, { replace }: ExportOptions): Promise<void> {
+  const found = await lstat(file).catch((error: unknown) => {
     if (codeOf(error) === 'not-found') return undefined;
     throw error;
   });
-  if (found)
+  if (!found) return;
+  if (!found.isFile())
+    throw new LongviewError('usage', `${file} is there, and is no regular file: choose another name.`);
+  if (replace !== true)
     throw new LongviewError('usage', `${file} is there already: choose another name, or --force to replace it.`);
 }
 
@@ -203,6 +207,8 @@ function writeError(error: unknown, file: string): Error {
       ? 'The disk is full: free some space.'
       : code === 'not-found'
         ? 'Its folder is not there.'
-        : `(${messageOf(error)})`;
+        : code === 'permission'
+          ? 'you may not write there. Choose another folder.'
+          : `(${messageOf(error)})`;
   return new LongviewError(code, `Could not write ${file}: ${advice}`, { cause: error });
 }

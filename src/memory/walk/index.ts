@@ -1,7 +1,6 @@
 /** Door of the walk: which files of a workspace are read, in which order, and their text. Nothing here knows the engine. */
 export { walkWorkspace } from './walk.js';
 export type { WalkOptions } from './walk.js';
-export { walkedAfterChangeOf } from './ignore-files.js';
 export { MOST_FILE_BYTES, readBytes, readText } from './read-text.js';
 export type { ReadBytes, ReadOptions, ReadText } from './read-text.js';
 export { orderForReading } from './reading-order.js';

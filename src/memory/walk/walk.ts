@@ -11,8 +11,8 @@
 import { lstat, opendir, realpath, stat } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
-import { LongviewError, codeOf, throwIfCancelled } from '../../base/index.js';
-import { VERSION_CONTROL, rulesIn, startRules } from './ignore-files.js';
+import { VERSION_CONTROL, LongviewError, codeOf, throwIfCancelled } from '../../base/index.js';
+import { rulesIn, startRules } from './ignore-files.js';
 import type { IgnoreRules } from './ignore-rules.js';
 import { inspectFile } from './inspect-file.js';
 import { MOST_FILE_BYTES, isInside } from './read-text.js';
