@@ -4,7 +4,7 @@
  * text, model and settings is looked up, not read. Holds the text once and the slots of one part at a time.
  */
 import { throwIfCancelled, type Log, type ProgressListener } from '../base/index.js';
-import { packAsGist, type Engine, type PackedSlots, type Reading } from '../engine/index.js';
+import type { Engine, PackedSlots, Reading } from '../engine/index.js';
 import type { Budget } from './budget.js';
 import { GiveWay } from './give-way.js';
 import { COARSENESSES, coarsenessOf, memoryEndings, memoryKeyOf } from './memory-keys.js';
@@ -205,6 +205,8 @@ async function gistOfParts(path: string, { parts, hashes, tokens }: PartsOfFile,
   const incoming = parts.reduce((sum, part) => sum + (gistOf(store, part.key)?.slots ?? 0), 0);
   const running = await work.engine();
   const { state } = await running.compose(gistsOf(store, parts), { budget: GIST_SLOTS, incoming, signal });
+  // Here and not above: the memory is looked at where onnxruntime does not load.
+  const { packAsGist } = await import('../engine/index.js');
   const gist = packAsGist(state);
   throwIfCancelled(signal);
   const none = new Float32Array(0);
