@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { look, processesBelow } from './editor-state.js';
+import { processesBelow } from './editor-state.js';
+import { look } from './page-looks.js';
 
 export function defineBareSuite(): void {
   suite('Longview without a folder', () => {

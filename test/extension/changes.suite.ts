@@ -6,7 +6,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
-import { counts, diagnostics, look, until } from './editor-state.js';
+import { counts, diagnostics, until } from './editor-state.js';
+import { look } from './page-looks.js';
 
 export function defineChangesSuite(): void {
   suite('Longview follows files', () => {

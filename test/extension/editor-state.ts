@@ -42,12 +42,6 @@ export async function until(what: string, isSo: () => Promise<boolean> | boolean
   assert.fail(`${what} did not come`);
 }
 
-/** Asks for a look at the page: run-tests.mjs fails where the text is not shown within 20 s. Stays until it was looked for. */
-export async function look(...texts: string[]): Promise<void> {
-  for (const text of texts) console.log(`[expect] ${text}`);
-  await new Promise(done => setTimeout(done, 1500));
-}
-
 /** Ids of the processes below `parent` whose command line holds `part`. Linux. */
 export function processesBelow(parent: number, part: string): number[] {
   const all = readdirSync('/proc').filter(name => /^\d+$/.test(name));

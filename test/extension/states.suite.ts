@@ -6,7 +6,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
-import { countsOfFolders, diagnostics, look, processesBelow, serverProcess, until } from './editor-state.js';
+import { countsOfFolders, diagnostics, processesBelow, serverProcess, until } from './editor-state.js';
+import { look } from './page-looks.js';
 
 export function defineStatesSuite(): void {
   const folders = (): readonly vscode.WorkspaceFolder[] => vscode.workspace.workspaceFolders ?? [];
