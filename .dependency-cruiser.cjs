@@ -40,6 +40,7 @@ module.exports = {
     inner('engine', [door('base')]),
     inner('memory', [door('base'), door('engine')]),
     inner('assist', [door('base'), door('engine'), door('memory')]),
+    inner('calibrate', [door('base'), door('engine'), door('memory')]),
     inner('convert', [door('base'), 'engine/graph-contract\\.ts']),
     inner('models', [door('base'), door('convert')]),
     inner('server', ['base', 'protocol', 'engine', 'memory', 'assist', 'models'].map(door)),
