@@ -19,6 +19,9 @@ npm run bench -- long-document [--tokens N] [--real]
                                 one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
 npm run bench -- kills [COUNT [SEED]]    kill -9 at random moments (default 200) of reading, composing, forgetting, exporting
 npm run bench -- portable [MB]      export and import of a made-up memory: speed and peak memory (default 400 MB)
+npm run bench -- recall [FOLDER...] [--peers] [--tokens N] [--slots 4,8] [--only NAME,...] [--kinds doc,prose,definition]
+                                [--seed N] [--json FILE]    questions that repositories ask themselves, by BM25, MiniLM, a
+                                symbol index and Longview (--peers: without its model); needs pip, npm and apt-get
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
                                 and the time until a cancelled conversion ends; needs Linux and 4 times the space`;
 
@@ -80,6 +83,15 @@ await main(async () => {
     await compile();
     const { portable } = await import('./portable.mjs');
     await portable(Number(files[0] ?? 400));
+    return;
+  }
+  if (command === 'recall') {
+    if (files.includes('--peers')) await ensurePackages();
+    else await ensureCommandLine();
+    const { code, output } = await compile();
+    if (code !== 0) throw new SetUpError(output);
+    const { recall } = await import('./recall.mjs');
+    await recall(files);
     return;
   }
   if (command === 'convert-memory') {

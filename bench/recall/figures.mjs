@@ -7,14 +7,6 @@ const { seededRandom } = await import(join(root, 'out/test/reference/tiny-model.
 
 export const RESAMPLES = 2000;
 
-/** Rank of the right one among scores, from 1; what ties with it counts as better. A score that is no number is the worst. */
-export function rankOf(scores, right) {
-  const own = Number.isNaN(scores[right]) ? -Infinity : scores[right];
-  let rank = 0;
-  for (let at = 0; at < scores.length; at++) if (at === right || scores[at] >= own) rank++;
-  return rank;
-}
-
 /** Scores in units of their standard deviation. */
 export function standard(scores) {
   const mean = scores.reduce((sum, score) => sum + score, 0) / scores.length;

@@ -1,0 +1,93 @@
+// Longview's side: the chosen files are read into a store of their own with the installed model, and spans scored as the
+// product scores blocks (src/memory): attention over the merged slots, the fitted formula, the words' score beside it.
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { note, root } from '../../scripts/set-up.mjs';
+import { cacheFolder } from './fetch.mjs';
+
+const built = path => import(join(root, 'out/src', path));
+const { openEngine } = await built('engine/index.js');
+const { dataFolder, findModel } = await built('models/index.js');
+const { DEFAULT_SETTINGS, openWorkspaceMemory, questionTerms } = await built('memory/index.js');
+const { isOfUse, openStore, storeFolder } = await built('memory/store/index.js');
+const { RecallIndex } = await built('memory/recall-index.js');
+const { LineMass } = await built('memory/line-mass.js');
+const { TextMass } = await built('memory/text-mass.js');
+const { attentionScore, standardised } = await built('memory/rank.js');
+const { TermIndex, bm25 } = await built('memory/lexical.js');
+
+/** The engine with the installed default model; `values`: SHA-256 of its fitted recall values. */
+export async function openModel(threads = 2) {
+  const { folder, name } = await findModel(dataFolder());
+  const engine = await openEngine(folder, { threads });
+  const values = createHash('sha256')
+    .update(await readFile(join(folder, 'recall.safetensors')))
+    .digest('hex');
+  return { engine, name, values };
+}
+
+/** Reads the folder where that was not done before; memories stay in the cache, for they depend on content and settings alone. */
+export async function readFolder(engine, folder, tokensPerRecallSlot) {
+  const data = join(cacheFolder(), 'memories');
+  const memory = await openWorkspaceMemory({ root: folder, data, engine, settings: { tokensPerRecallSlot } });
+  try {
+    const { filesRead, tokensRead, readMs } = await memory.refresh({ state: false });
+    if (filesRead > 0) note(`  read ${filesRead} files, ${tokensRead} tokens, in ${Math.round(readMs / 1000)} s`);
+    const { coverage, tokens } = memory.status();
+    if (coverage.read < coverage.total)
+      note(`  ${coverage.total - coverage.read} files were not read: they can't be found`);
+    return { root: memory.root, data, tokens };
+  } finally {
+    await memory.dispose();
+  }
+}
+
+/** Puts what `readFolder` read into the engine. `scorer(task)` then gives the scores of the task's spans. */
+export async function openMemory(engine, { root: folder, data }) {
+  const store = await openStore(storeFolder(data, folder), { workspace: folder });
+  const index = new RecallIndex(store);
+  try {
+    await index.sync(store.ledger.all().filter(isOfUse));
+    await index.push(engine);
+  } finally {
+    await store.dispose();
+  }
+  const parts = index.all();
+  return {
+    scorer: task => new Scorer(engine, parts, task),
+    dispose: async () => {
+      for (const { key } of parts) await engine.dropRecall(key);
+    },
+  };
+}
+
+class Scorer {
+  constructor(engine, parts, task) {
+    this.engine = engine;
+    this.parts = parts;
+    this.files = task.files.map(({ path, lines, spans }) => ({ path, spans, index: new TermIndex(lines) }));
+  }
+
+  /** Float64 [spans] each: attention alone, words alone, both as the product adds them. */
+  async of(question) {
+    const { keyHeadOf, parameters } = this.engine.model.recall;
+    const scores = await this.engine.scoreRecall(
+      question,
+      this.parts.map(({ key }) => key),
+    );
+    const masses = new Map();
+    this.parts.forEach(({ path, firstLine, tokens, provenance, slots }, at) => {
+      const mass = LineMass.of(provenance, slots, tokens.length, scores, scores.slotStart[at], keyHeadOf);
+      masses.set(path, [...(masses.get(path) ?? []), { firstLine, tokens, mass }]);
+    });
+    const attention = this.files.flatMap(({ path, spans }) => {
+      const text = new TextMass(masses.get(path) ?? []);
+      return spans.map(span => attentionScore(text, span, parameters));
+    });
+    const texts = this.files.map(({ index, spans }) => ({ index, blocks: spans }));
+    const words = standardised([...(await bm25(questionTerms(question), texts))]);
+    const fused = standardised(attention).map((score, at) => score + DEFAULT_SETTINGS.lexicalWeight * words[at]);
+    return { attention, words, fused };
+  }
+}

@@ -1,0 +1,63 @@
+// One task ranked by each method: the ranks of the right spans (or files: by their best span) for every question. Methods are
+// functions from a question's text to scores of all spans; fusions add standardised scores.
+import { cosine } from './encoder.mjs';
+import { standard, sum } from './figures.mjs';
+import { wordScorer } from './words.mjs';
+
+/** Texts of the task's spans, in their order. */
+export function spanTexts({ files }) {
+  return files.flatMap(({ lines, spans }) =>
+    spans.map(({ startLine, endLine }) => lines.slice(startLine - 1, endLine).join('\n')),
+  );
+}
+
+/** Rank of the best right one, from 1; a wrong one that ties with it counts as better. What is no number is the worst. */
+export function rankOf(scores, right) {
+  const value = at => (Number.isNaN(scores[at]) ? -Infinity : scores[at]);
+  const own = Math.max(...right.map(value));
+  const isRight = new Set(right);
+  let rank = 1;
+  for (let at = 0; at < scores.length; at++) if (!isRight.has(at) && value(at) >= own) rank++;
+  return rank;
+}
+
+/**
+ * Ranks by method: {method: [rank of each question]}. `embed` as of the encoder; `longview`: [{name, scorer}] where
+ * `scorer.of(question)` gives `{attention, words}`, scores of all spans.
+ */
+export async function rankedTask(task, { embed, longview = [], onQuestion = () => {} }) {
+  const texts = spanTexts(task);
+  const byWords = wordScorer(texts);
+  const rows = [];
+  for (const text of texts) {
+    rows.push(await embed(text));
+    onQuestion();
+  }
+  const fileOf = task.files.flatMap(({ spans }, file) => spans.map(() => file));
+  const ranks = {};
+  for (const { text, right } of task.questions) {
+    const words = byWords(text);
+    const asked = await embed(text);
+    const meaning = Float64Array.from(rows, row => cosine(asked, row));
+    const scores = { BM25: words, MiniLM: meaning, 'MiniLM + BM25': sum(standard(meaning), standard(words)) };
+    for (const { name, scorer } of longview) {
+      const own = await scorer.of(text);
+      scores[`Longview${name}, attention alone`] = own.attention;
+      scores[`Longview${name}`] = own.fused;
+      scores[`Longview${name} + MiniLM`] = sum(own.fused, standard(meaning));
+      scores['Longview, words alone'] = own.words;
+    }
+    for (const [method, values] of Object.entries(scores)) {
+      const ranked = task.isByFile ? bestOfFiles(values, fileOf, task.files.length) : values;
+      (ranks[method] ??= []).push(rankOf(ranked, right));
+    }
+    onQuestion();
+  }
+  return ranks;
+}
+
+function bestOfFiles(scores, fileOf, files) {
+  const best = new Float64Array(files).fill(-Infinity);
+  scores.forEach((score, at) => (best[fileOf[at]] = Math.max(best[fileOf[at]], score)));
+  return best;
+}

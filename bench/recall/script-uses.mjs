@@ -1,0 +1,69 @@
+// Uses of names in TypeScript and JavaScript whose definition the language service finds in another file of the folder, and all
+// definitions by name: the items of the service's own outline of each file.
+import { existsSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+import ts from 'typescript';
+
+/** What an outline lists that defines nothing that other files can name. */
+const notDefinitions = new Set(['alias', 'module', 'script', 'directory', 'external module name', 'constructor', '']);
+
+export function scriptUses(folder, paths) {
+  const files = paths.map(path => join(folder, path));
+  const service = ts.createLanguageService(hostOf(folder, files));
+  const program = service.getProgram();
+  const within = file => relative(folder, file).split(sep).join('/');
+  const lineOf = (file, offset) => program.getSourceFile(file).getLineAndCharacterOfPosition(offset);
+  const uses = [];
+  const definitions = [];
+  for (const file of files) {
+    const source = program.getSourceFile(file);
+    const path = within(file);
+    for (const { name, offset } of outlineOf(service.getNavigationTree(file))) {
+      definitions.push({ name, path, line: lineOf(file, offset).line + 1 });
+    }
+    const visit = node => {
+      if (ts.isIdentifier(node) && !ts.findAncestor(node, ts.isImportDeclaration)) {
+        const start = node.getStart(source);
+        const found = service.getDefinitionAtPosition(file, start) ?? [];
+        const targets = found.filter(one => one.name === node.text && files.includes(one.fileName));
+        if (targets.length === 1 && targets[0].fileName !== file) {
+          const { line, character } = lineOf(file, start);
+          const [{ fileName, textSpan }] = targets;
+          const right = { path: within(fileName), line: lineOf(fileName, textSpan.start).line + 1 };
+          uses.push({ path, line: line + 1, column: character, name: node.text, right });
+        }
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+  }
+  service.dispose();
+  return { uses, definitions };
+}
+
+function* outlineOf({ text, kind, nameSpan, spans, childItems = [] }) {
+  if (!notDefinitions.has(kind)) yield { name: text.replace(/^#|["']/g, ''), offset: (nameSpan ?? spans[0]).start };
+  for (const child of childItems) yield* outlineOf(child);
+}
+
+function hostOf(folder, files) {
+  const settings = {
+    allowJs: true,
+    strict: false,
+    noLib: true,
+    allowImportingTsExtensions: true,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+  };
+  return {
+    getScriptFileNames: () => files,
+    getScriptVersion: () => '1',
+    getScriptSnapshot: file =>
+      existsSync(file) ? ts.ScriptSnapshot.fromString(readFileSync(file, 'utf8')) : undefined,
+    getCurrentDirectory: () => folder,
+    getCompilationSettings: () => settings,
+    getDefaultLibFileName: options => ts.getDefaultLibFilePath(options),
+    fileExists: existsSync,
+    readFile: file => readFileSync(file, 'utf8'),
+  };
+}
