@@ -1,7 +1,7 @@
 // Doc comment → function: which of all functions of the chosen files does the first sentence of a doc comment describe, the
 // comments being gone from the text. Functions whose comments begin with the same sentence are all right; it is asked once.
 
-/** `files`: [{path, lines, spans}], spans numbered through all files; `questions`: [{text, right: spans}]. */
+/** A task. `files`: [{path, lines, spans}], spans numbered through all files; `questions`: [{text, right: spans}]. */
 export function docTask({ files }) {
   const bySentence = new Map();
   let first = 0;
@@ -14,7 +14,6 @@ export function docTask({ files }) {
   return {
     name: 'doc comment → function',
     files: files.map(({ path, lines, functions }) => ({ path, lines, spans: functions })),
-    groups: undefined,
     questions: [...bySentence].map(([text, right]) => ({ text, right })),
   };
 }
