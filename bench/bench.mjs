@@ -23,7 +23,11 @@ npm run bench -- recall [FOLDER...] [--peers] [--tokens N] [--slots 4,8] [--only
                                 [--seed N] [--json FILE]    questions that repositories ask themselves, by BM25, MiniLM, a
                                 symbol index and Longview (--peers: without its model); needs pip, npm and apt-get
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
-                                and the time until a cancelled conversion ends; needs Linux and 4 times the space`;
+                                and the time until a cancelled conversion ends; needs Linux and 4 times the space
+npm run bench -- answers [--part tuning|report] [--repository NAME] [--limit N] [--recall-only] [--places N] [--passages N]
+                         [--order best-last|best-first] [--prompt-tokens N] [--max-tokens N] [--data FOLDER] [--json FILE]
+                                questions with known places over eight real repositories (135,000 tokens are read once; npm,
+                                pip and apt fetch them): recall, citations, words, made-up files; --limit is for each`;
 
 await main(async () => {
   const [command, ...files] = process.argv.slice(2);
@@ -99,6 +103,12 @@ await main(async () => {
     const [gigabytes = '3.1', quantisations = 'q4,q8'] = files;
     const { convertMemory } = await import('./convert-memory.mjs');
     await convertMemory(Number(gigabytes), quantisations.split(','));
+    return;
+  }
+  if (command === 'answers') {
+    await ensureCommandLine();
+    const { answers } = await import('./answers.mjs');
+    await answers(files);
     return;
   }
   if (!['loss', 'speed', 'quantisation'].includes(command) || files.length === 0) {

@@ -8,7 +8,7 @@ import { questionTerms, termsOf, type Coverage, type RecalledSpan, type Workspac
 import { checkCitations, isWithin, placeOnly, shownPlace, type Citation, type Place } from './citations.js';
 import { coverageLine } from './coverage.js';
 import { completed, withoutLoops } from './loops.js';
-import { PROMPT_LIMITS, promptOf, styleFor } from './prompt.js';
+import { PROMPT_LIMITS, promptOf, styleFor, type PassageOrder } from './prompt.js';
 
 export interface AskRequest {
   readonly memory: WorkspaceMemory;
@@ -22,6 +22,9 @@ export interface AskRequest {
   readonly selection?: Place & { readonly text: string };
   /** Places recalled; default 6. */
   readonly places?: number;
+  /** How many of them the prompt shows at most, and in which order; default by the model's size, the best one last. */
+  readonly passages?: number;
+  readonly order?: PassageOrder;
   /** Tokens of the prompt at most; default by the model's size. */
   readonly promptTokens?: number;
   /**
@@ -132,7 +135,9 @@ async function write(
   const style = styleFor(engine.model);
   const budget = request.promptTokens ?? PROMPT_LIMITS[style].tokens;
   const countTokens = (text: string): Promise<number> => engine.countTokens(text);
-  const { messages, answerPrefix, places } = await promptOf({ question, style, spans, budget, countTokens });
+  const { passages, order } = request;
+  const prompt = { question, style, spans, passages, order, budget, countTokens };
+  const { messages, answerPrefix, places } = await promptOf(prompt);
   let prepared = 0;
   const generate = async (): Promise<GenerateResult> => {
     const states = await statesFor(request, spans, signal);

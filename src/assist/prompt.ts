@@ -11,6 +11,7 @@ import { linesOf, type RecalledSpan } from '../memory/index.js';
 import { placeOf, type Place } from './citations.js';
 
 export type PromptStyle = 'plain' | 'numbered';
+export type PassageOrder = 'best-last' | 'best-first';
 
 export interface Prompt {
   readonly messages: readonly ChatMessage[];
@@ -25,6 +26,10 @@ export interface PromptParts {
   readonly style: PromptStyle;
   /** Best first. */
   readonly spans: readonly RecalledSpan[];
+  /** Passages at most; default by the style. */
+  readonly passages?: number;
+  /** Where the best passage stands; default next to the question. */
+  readonly order?: PassageOrder;
   /** Tokens of the whole prompt at most. */
   readonly budget: number;
   readonly countTokens: (text: string) => Promise<number>;
@@ -61,13 +66,14 @@ export function styleFor(model: Pick<ModelDescription, 'heads' | 'headSize'>): P
   return model.heads * model.headSize < NUMBERED_WIDTH ? 'plain' : 'numbered';
 }
 
-export async function promptOf({ question, style, spans, budget, countTokens }: PromptParts): Promise<Prompt> {
+export async function promptOf(parts: PromptParts): Promise<Prompt> {
+  const { question, style, spans, budget, countTokens } = parts;
   const plain = style === 'plain';
   const shown = await cut(question.trim(), Math.floor(budget / 2), countTokens);
   const asked = `Question: ${quoted(shown)}${plain ? '\nAnswer in two sentences.' : ''}`;
   let left = budget - OVERHEAD_TOKENS - (await countTokens(INSTRUCTIONS[style])) - (await countTokens(asked));
   const passages: Passage[] = [];
-  for (const span of spans.slice(0, PROMPT_LIMITS[style].passages)) {
+  for (const span of spans.slice(0, parts.passages ?? PROMPT_LIMITS[style].passages)) {
     const show = plain ? bare : numbered(passages.length + 1);
     const passage = await fitting(span, left, show, countTokens);
     if (!passage) continue;
@@ -75,11 +81,13 @@ export async function promptOf({ question, style, spans, budget, countTokens }: 
     left -= passage.tokens;
   }
   const best = passages[0]?.place;
+  const texts = passages.map(passage => passage.text);
+  // The best passage stands next to the question, where the window surely holds it.
+  if (parts.order !== 'best-first') texts.reverse();
   return {
     messages: [
       { role: 'system', content: INSTRUCTIONS[style] },
-      // The best passage stands next to the question, where the window surely holds it.
-      { role: 'user', content: [...passages.map(passage => passage.text).reverse(), asked].join('\n\n') },
+      { role: 'user', content: [...texts, asked].join('\n\n') },
     ],
     answerPrefix: plain && best && !OTHER_SCRIPT.test(question) ? `In \`${placeOf(best)}\`, the` : '',
     places: passages.map(passage => passage.place),
