@@ -30,6 +30,10 @@ export async function answers(args) {
       results.push({ repository, judged: await asked(repository, flags, memory, interrupt.signal) });
     }
     report(results, flags, model);
+  } catch (error) {
+    const { LongviewError } = await built('base/index.js');
+    if (!(error instanceof LongviewError)) throw error;
+    throw new SetUpError(error.message, error.code === 'cancelled' ? 130 : 1);
   } finally {
     interrupt.dispose();
   }

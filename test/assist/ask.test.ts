@@ -325,6 +325,11 @@ suite('parts of an answer', () => {
         'Question: How to run?\nAnswer in two sentences.',
     );
     assert.equal((await promptOf({ ...parts, question: '怎么运行？', countTokens })).answerPrefix, '');
+    const other = { ...parts, question: 'How to run?', countTokens };
+    const [first, one] = [await promptOf({ ...other, order: 'best-first' }), await promptOf({ ...other, passages: 1 })];
+    assert.ok(first.messages[1]!.content.startsWith('File a.md:3-6:'));
+    assert.deepEqual(first.places, prompt.places);
+    assert.deepEqual(one.places, prompt.places.slice(0, 1));
   });
 
   test('an answer that was cut off ends with its last whole sentence', () => {
