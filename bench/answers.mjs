@@ -66,10 +66,10 @@ async function answersKept({ places, passages, order, 'prompt-tokens': prompt, '
   const file = join(kept, `answers-${createHash('sha256').update(settings).digest('hex').slice(0, 16)}.jsonl`);
   mkdirSync(kept, { recursive: true });
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
-  const known = new Map(lines.map(line => JSON.parse(line)).map(({ key, result }) => [key, result]));
+  const known = new Map(lines.map(line => JSON.parse(line)).map(({ key, answered }) => [key, answered]));
   return {
     get: key => known.get(key),
-    add: (key, result) => appendFileSync(file, `${JSON.stringify({ key, result })}\n`),
+    add: (key, answered) => appendFileSync(file, `${JSON.stringify({ key, answered })}\n`),
   };
 }
 
@@ -105,26 +105,43 @@ function spread(questions, limit = questions.length) {
 }
 
 async function one({ memory, engine }, repository, question, texts, flags, kept, signal) {
-  const settings = await settingsOf(flags, await engine());
-  const recalled = await memory.recall(question.question, { limit: settings.places, signal });
-  const shown = await shownOf(question.question, recalled, settings, await engine());
-  const judged = { ...question, there: question.places.length > 0, ...judgedRecall(question, recalled, shown) };
-  if (flags['recall-only']) return judged;
+  const running = await engine();
+  const settings = await settingsOf(flags, running);
+  const { places } = settings;
+  const judgedPlaces = ({ recalled, shown }) => ({
+    ...question,
+    there: question.places.length > 0,
+    ...judgedRecall(question, recalled, shown),
+  });
+  if (flags['recall-only']) {
+    const recalled = await memory.recall(question.question, { limit: places, signal });
+    return judgedPlaces({ recalled, shown: await shownOf(question.question, recalled, settings, running) });
+  }
   const key = `${repository.name}-${repository.source.version}: ${question.question}`;
-  let result = kept.get(key);
-  if (!result) {
+  let answered = kept.get(key);
+  if (!answered) {
     const { ask } = await built('assist/index.js');
-    const { passages, order, budget, places } = settings;
-    result = await ask(
+    const { passages, order, budget } = settings;
+    let spans = [];
+    const result = await ask(
       {
-        ...{ memory, engine: await engine(), question: question.question, maxTokens: flags['max-tokens'] },
+        ...{ memory, engine: running, question: question.question, maxTokens: flags['max-tokens'] },
         ...{ places, passages, order, promptTokens: budget },
       },
-      { signal },
+      { signal, onRecalled: recalled => (spans = recalled) },
     );
-    kept.add(key, result);
+    answered = { result, shown: await shownOf(question.question, spans, settings, running) };
+    kept.add(key, answered);
   }
-  return { ...judged, ...judgedAnswer(question, result, texts), answer: result.answer, citations: result.citations };
+  const { result, shown } = answered;
+  const { answer, recalled, citations } = result;
+  return {
+    ...judgedPlaces({ recalled, shown }),
+    ...judgedAnswer(question, result, texts),
+    answer,
+    recalled,
+    citations,
+  };
 }
 
 /** What `ask` uses where nothing is asked for. */
