@@ -89,13 +89,19 @@ async function asked(repository, flags, memory, signal) {
     if (read !== total) throw new SetUpError(`${repository.name}: ${read} of ${total} files were read.`);
     if (tokensRead > 0) note(`${repository.name}: ${tokensRead} tokens read in ${(readMs / 1000).toFixed(0)} s.`);
     const judged = [];
-    for (const question of spread(repository.questions, flags.limit)) {
+    const questions = spread(repository.questions, flags.limit);
+    for (const question of questions) {
       judged.push(await one(house, repository, question, texts, flags, memory, signal));
-      process.stderr.write(`\r${repository.name}: ${judged.length}`);
+      tell(`${repository.name}: ${judged.length} of ${questions.length} questions`, judged.length === questions.length);
     }
-    process.stderr.write('\n');
     return judged;
   });
+}
+
+/** One line that is written over on a terminal; elsewhere the last one only. */
+function tell(line, isLast) {
+  if (process.stderr.isTTY) process.stderr.write(`\r${line}${isLast ? '\n' : ''}`);
+  else if (isLast) note(line);
 }
 
 /** So many of them, evenly over the whole list. */
@@ -112,6 +118,8 @@ async function one({ memory, engine }, repository, question, texts, flags, kept,
     ...question,
     there: question.places.length > 0,
     ...judgedRecall(question, recalled, shown),
+    recalled: recalled.map(({ path, startLine, endLine, score }) => ({ path, startLine, endLine, score })),
+    shownPlaces: shown,
   });
   if (flags['recall-only']) {
     const recalled = await memory.recall(question.question, { limit: places, signal });

@@ -33,13 +33,19 @@ function parsed(repository, { question, places, words = [] }) {
   };
 }
 
-/** Whether a text has a word or number, whatever its case: not as a part of a longer one. */
+const LONG = 5;
+
+/**
+ * Whether a text has a word or number, whatever its case: never in the middle of a longer one, and as its beginning (`resize` in
+ * `resized`) only where it has so many signs and ends in a letter.
+ */
 export function hasWord(text, word) {
   const [within, sought] = [text.toLowerCase(), word.toLowerCase()];
   const isWord = character => character !== undefined && /[\p{L}\p{N}_]/u.test(character);
+  const mayGoOn = sought.length >= LONG && /\p{L}$/u.test(sought);
   for (let at = within.indexOf(sought); at >= 0; at = within.indexOf(sought, at + 1)) {
     const joinedBefore = isWord(sought[0]) && isWord(within[at - 1]);
-    const joinedAfter = isWord(sought.at(-1)) && isWord(within[at + sought.length]);
+    const joinedAfter = !mayGoOn && isWord(sought.at(-1)) && isWord(within[at + sought.length]);
     if (!joinedBefore && !joinedAfter) return true;
   }
   return false;

@@ -78,11 +78,14 @@ suite('bench answers', () => {
     assert.equal(new Set(questions.map(({ question }) => question)).size, questions.length);
   });
 
-  test('a word counts as a whole, signs count anywhere', () => {
+  test('a word counts as a whole, a long one as the beginning of another too, signs count anywhere', () => {
     assert.ok(set.hasWord('At most 16.', '16'));
     assert.ok(!set.hasWord('At most 164 or a16', '16'));
     assert.ok(set.hasWord('${NAME:-none}', ':-'));
     assert.ok(set.hasWord('a RangeError', 'rangeerror'));
+    assert.ok(set.hasWord('It is resized.', 'resize'));
+    assert.ok(!set.hasWord('It is presized.', 'resize'));
+    assert.ok(!set.hasWord('nonexistent', 'none'));
   });
 
   test('the rank of a place is that of the first that shares a line with a right one', () => {
