@@ -6,8 +6,9 @@
 import { throwIfCancelled, type Log } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
 import { COARSENESSES, coarsenessOf, memoryEndings, memoryKeyOf } from './memory-keys.js';
-import { SLOTS_PER_COARSER_SLOT, type Coarseness, type MemorySettings } from './settings.js';
+import { RUNS_OF_COARSER_SLOT, SLOTS_PER_COARSER_SLOT, type Coarseness, type MemorySettings } from './settings.js';
 import {
+  fileMemoryBytes,
   isOfUse,
   mergedProvenance,
   partsOf,
@@ -37,8 +38,6 @@ interface Size {
 /** Room is made from this share of a budget on, down to that one, so that it is not passed and not looked at too often. */
 const FULL = 0.9;
 const ENOUGH = 0.8;
-/** Bytes of a memory's value beside its arrays. */
-const OVERHEAD = 300;
 
 const vendored = /(^|\/)(vendor(ed)?|third[-_]?party|external|deps|dist|node_modules|bower_components|generated)\//i;
 
@@ -141,7 +140,8 @@ export class Budget {
       if (slotsPerSlot === 1 || recall.slots === 0) continue;
       const engine = await this.parts.engine();
       const merged = await engine.coarsen(recall, slotsPerSlot, { signal: this.parts.signal });
-      provenance = mergedProvenance(provenance, recall.slots, merged.slotOf, merged.recall.slots);
+      const mostRuns = RUNS_OF_COARSER_SLOT[level as 0 | 1];
+      provenance = mergedProvenance(provenance, recall.slots, merged.slotOf, merged.recall.slots, mostRuns);
       recall = merged.recall;
     }
     return { ...memory, recall, provenance, gist: to === 3 ? withoutSlots(memory.gist) : memory.gist };
@@ -174,15 +174,11 @@ export function ramBytesOf({ recall, provenance }: Pick<FileMemory, 'recall' | '
 }
 
 function sizeOf(memory: FileMemory): Size {
-  const { recall, provenance, gist } = memory;
-  const slots = recall.keys.byteLength + recall.scales.byteLength + recall.counts.byteLength;
-  const cells = 5 * gist.counts.byteLength;
-  const disk = gist.keys.byteLength + gist.values.byteLength + cells + slots + provenanceBytes(provenance) + OVERHEAD;
-  return { ram: ramBytesOf(memory), disk };
+  return { ram: ramBytesOf(memory), disk: fileMemoryBytes(memory) };
 }
 
-function provenanceBytes({ slotStart, lines, weights }: FileMemory['provenance']): number {
-  return slotStart.byteLength + lines.byteLength + weights.byteLength;
+function provenanceBytes({ slotStart, lines, weights, spans }: FileMemory['provenance']): number {
+  return slotStart.byteLength + lines.byteLength + weights.byteLength + (spans?.byteLength ?? 0);
 }
 
 function partOf({ firstLine }: FilePart, key: MemoryKey, { tokens, recall }: FileMemory): FilePart {

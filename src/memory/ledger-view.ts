@@ -115,7 +115,7 @@ export class LedgerView {
     const parts: FilePart[] = [];
     for (const part of partsOf(row)) {
       const key = withEnding(part.key, ending);
-      const memory = this.parts.store.getMemory(key);
+      const memory = this.parts.store.getRecall(key);
       if (!memory?.ok) return waiting;
       parts.push({ ...part, key, tokens: memory.value.tokens, slots: memory.value.recall.slots });
     }

@@ -8,15 +8,14 @@ import type { Block } from './block.js';
 import type { Provenance } from './store/provenance.js';
 
 /** Tokens of each line of one text, as running sums: float64 [L+1]. */
-export function tokensBefore(provenance: Provenance, slots: number): Float64Array {
+export function tokensBefore({ slotStart, lines, weights, spans }: Provenance, slots: number): Float64Array {
   let last = 0;
-  for (const line of provenance.lines) if (line > last) last = line;
-  const sums = new Float64Array(last + 1);
-  // Each token is in exactly one slot of each head, so the first head's pairs count every token once.
-  const end = provenance.slotStart[slots] ?? 0;
-  for (let at = 0; at < end; at++) sums[provenance.lines[at]!]! += provenance.weights[at]!;
-  accumulate(sums, 0, sums.length);
-  return sums;
+  for (let at = 0; at < lines.length; at++) last = Math.max(last, lines[at]! + (spans?.[at] ?? 1) - 1);
+  const sums = new RunningSums(1, last + 1, spans);
+  // Each token is in exactly one slot of each head, so the first head's runs count every token once.
+  const end = slotStart[slots] ?? 0;
+  for (let at = 0; at < end; at++) sums.add(0, lines[at]!, at, weights[at]!);
+  return sums.finished();
 }
 
 /** Masses [H,N] of a question and of one without content, over the slots of all texts. */
@@ -42,14 +41,12 @@ export class LineMass {
     first: number,
     keyHeadOf: readonly number[],
   ): LineMass {
-    const { slotStart, lines, weights } = provenance;
+    const { slotStart, lines, weights, spans } = provenance;
     const heads = keyHeadOf.length;
     const all = mass.length / heads;
-    const nulls = heads * width;
-    const sums = new Float64Array(2 * nulls);
+    const sums = new RunningSums(2 * heads, width, spans);
     for (let head = 0; head < heads; head++) {
       const row = keyHeadOf[head]! * (slots + 1);
-      const into = head * width;
       const from = head * all + first;
       for (let slot = 0; slot < slots; slot++) {
         const start = slotStart[row + slot]!;
@@ -60,16 +57,13 @@ export class LineMass {
         const share = mass[from + slot]! / total;
         const nullShare = nullMass[from + slot]! / total;
         for (let at = start; at < end; at++) {
-          const cell = into + lines[at]!;
           const weight = weights[at]!;
-          sums[cell]! += share * weight;
-          sums[nulls + cell]! += nullShare * weight;
+          sums.add(head, lines[at]!, at, share * weight);
+          sums.add(heads + head, lines[at]!, at, nullShare * weight);
         }
       }
-      accumulate(sums, into, into + width);
-      accumulate(sums, nulls + into, nulls + into + width);
     }
-    return new LineMass(sums, heads, width);
+    return new LineMass(sums.finished(), heads, width);
   }
 
   /** The question's mass of one query head on a block. */
@@ -89,6 +83,59 @@ export function sumOf(sums: Float64Array, offset: number, width: number, block: 
   return last < block.startLine ? 0 : sums[offset + last]! - sums[offset + block.startLine - 1]!;
 }
 
-function accumulate(sums: Float64Array, from: number, to: number): void {
-  for (let at = from + 1; at < to; at++) sums[at]! += sums[at - 1]!;
+/** Rows [rows,width] of amounts on lines, made into running sums at the end. */
+class RunningSums {
+  private readonly sums: Float64Array;
+  /** Of amounts that are spread over several lines: by how much a line has more than the one before, and of how many runs. */
+  private readonly steps: Float64Array;
+  private readonly runs: Int32Array;
+
+  constructor(
+    private readonly rows: number,
+    private readonly width: number,
+    private readonly spans: Uint16Array | undefined,
+  ) {
+    const cells = rows * width;
+    this.sums = new Float64Array(cells);
+    this.steps = new Float64Array(spans ? cells : 0);
+    this.runs = new Int32Array(spans ? cells : 0);
+  }
+
+  /** An amount on the lines of a run that begins at `line`. */
+  add(row: number, line: number, run: number, amount: number): void {
+    const cell = row * this.width + line;
+    const span = this.spans?.[run] ?? 1;
+    if (span === 1) {
+      this.sums[cell]! += amount;
+      return;
+    }
+    this.steps[cell]! += amount / span;
+    this.runs[cell]!++;
+    if (line + span === this.width) return;
+    this.steps[cell + span]! -= amount / span;
+    this.runs[cell + span]!--;
+  }
+
+  finished(): Float64Array {
+    for (let row = 0; row < this.rows; row++) {
+      const from = row * this.width;
+      if (this.spans) this.spread(from);
+      accumulate(this.sums, from, this.width);
+    }
+    return this.sums;
+  }
+
+  private spread(from: number): void {
+    let [amount, runs] = [0, 0];
+    for (let at = from; at < from + this.width; at++) {
+      runs += this.runs[at]!;
+      // Outside all runs there is nothing, not what rounding left.
+      amount = runs === 0 ? 0 : amount + this.steps[at]!;
+      this.sums[at]! += amount;
+    }
+  }
+}
+
+function accumulate(values: Float64Array, from: number, count: number): void {
+  for (let at = from + 1; at < from + count; at++) values[at]! += values[at - 1]!;
 }

@@ -47,7 +47,7 @@ function massOf(
   { startLine, endLine, file: { recall, provenance } }: PlaceToScore,
 ): { logits: number[]; shares: { share: number; tokens: number }[] } {
   const { slots, headSize, keys, scales, counts } = recall;
-  const { slotStart, lines, weights } = provenance;
+  const { slotStart, lines, weights, spans } = provenance;
   const row = keyHead * (slots + 1);
   const logits: number[] = [];
   const shares: { share: number; tokens: number }[] = [];
@@ -55,8 +55,10 @@ function massOf(
     let total = 0;
     let own = 0;
     for (let at = slotStart[row + slot]!; at < slotStart[row + slot + 1]!; at++) {
+      const span = spans?.[at] ?? 1;
+      const shared = Math.min(endLine, lines[at]! + span - 1) - Math.max(startLine, lines[at]!) + 1;
       total += weights[at]!;
-      if (lines[at]! >= startLine && lines[at]! <= endLine) own += weights[at]!;
+      if (shared > 0) own += (weights[at]! * shared) / span;
     }
     if (own === 0) continue;
     const cell = keyHead * slots + slot;

@@ -199,8 +199,8 @@ async function gistOfParts(path: string, { parts, hashes, tokens }: PartsOfFile,
   const { store, model, settings, signal } = work;
   const contentHash = hashOfPart(hashes.join(' '));
   const key = memoryKeyOf(path, contentHash, model, settings);
-  if (store.getMemory(key)?.ok) return key;
-  const first = store.getMemory(parts[0]!.key);
+  if (store.getGist(key)?.ok) return key;
+  const first = store.getRecall(parts[0]!.key);
   const recall = first?.ok ? first.value.recall : { heads: 0, headSize: 0 };
   const incoming = parts.reduce((sum, part) => sum + (gistOf(store, part.key)?.slots ?? 0), 0);
   const running = await work.engine();
@@ -226,7 +226,7 @@ async function gistOfParts(path: string, { parts, hashes, tokens }: PartsOfFile,
 }
 
 function gistOf(store: Store, key: MemoryKey): PackedSlots | undefined {
-  const memory = store.getMemory(key);
+  const memory = store.getGist(key);
   return memory?.ok ? memory.value.gist : undefined;
 }
 

@@ -82,7 +82,7 @@ export class RecallIndex {
     }
     for (const key of wanted) {
       if (this.inEngine.has(key)) continue;
-      const memory = this.store.getMemory(key);
+      const memory = this.store.getRecall(key);
       if (!memory?.ok) continue;
       await engine.putRecall(key, memory.value.recall);
       this.inEngine.add(key);
@@ -92,17 +92,11 @@ export class RecallIndex {
   private load(key: MemoryKey): IndexedMemory | undefined {
     const known = this.memories.get(key);
     if (known) return known;
-    const memory = this.store.getMemory(key);
+    const memory = this.store.getRecall(key);
     if (!memory?.ok) return undefined;
     const { recall, provenance } = memory.value;
-    // Copies, so that the bytes of the whole memory can go.
-    const own = {
-      slotStart: provenance.slotStart.slice(),
-      lines: provenance.lines.slice(),
-      weights: provenance.weights.slice(),
-    };
-    const tokens = tokensBefore(own, recall.slots);
-    const loaded = { key, slots: recall.slots, provenance: own, tokens, ram: ramBytesOf(memory.value) };
+    const tokens = tokensBefore(provenance, recall.slots);
+    const loaded = { key, slots: recall.slots, provenance, tokens, ram: ramBytesOf(memory.value) };
     this.memories.set(key, loaded);
     return loaded;
   }

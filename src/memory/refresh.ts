@@ -116,17 +116,17 @@ export class Refresher {
     const model = this.parts.model ?? (await engine()).model.fingerprint;
     const { only = () => true } = work;
     const wanted = new Set(waiting);
-    let budget: Budget | undefined;
+    const unusable = await index.sync(ledger.readRows());
     // A few files that changed are read without a look at all the others.
     if (work.state !== false) {
       const ending = memoryEndings(model, settings);
       const ofOthers = store.ledger.all().filter(row => isOfOther(row, ending));
-      await ledger.setAside([...ofOthers, ...(await index.sync(ledger.readRows()))]);
+      await ledger.setAside([...ofOthers, ...unusable]);
       await ledger.markUsed(work.first ?? []);
-      budget = new Budget({ ...work, store, engine, model, settings, log }, key => index.ramOf(key));
-      await budget.keep();
       for (const path of this.waitingPaths()) wanted.add(path);
     }
+    const budget = new Budget({ ...work, store, engine, model, settings, log }, key => index.ramOf(key));
+    await budget.keep();
     let paths = [...wanted].filter(only);
     for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
       if (paths.length > 0) {
@@ -147,7 +147,7 @@ export class Refresher {
     this.isGarbageDue = false;
     // What is still in the state can be taken out of it only while its memory is there.
     const keep = new Set(placedKeys(store));
-    const keepBytes = Math.min(settings.keepBytes, budget?.diskLeft ?? Infinity);
+    const keepBytes = Math.min(settings.keepBytes, budget.diskLeft);
     await store.collectGarbage({ keepBytes, keep });
   }
 

@@ -58,6 +58,8 @@ export type Coarseness = 0 | 1 | 2 | 3;
 
 /** Slots of a level that become one of the next: 1:4 → 1:16 → 1:32, then the gist goes. */
 export const SLOTS_PER_COARSER_SLOT = [4, 2, 1] as const;
+/** Runs of lines that a slot of the next level keeps at most, so that lines shrink as slots do. */
+export const RUNS_OF_COARSER_SLOT = [8, 4] as const;
 
 /**
  * Of the tokens in the workspace state: when more than this share came or went by patches since it was composed, it is

@@ -48,7 +48,7 @@ export class StatesInEngine {
       ids.push(id);
     }
     for (const key of keys) {
-      const memory = this.store.getMemory(key);
+      const memory = this.store.getGist(key);
       if (!memory?.ok || memory.value.gist.slots === 0) continue;
       const id = `gist:${key}`;
       const { gist: slots, tokens } = memory.value;

@@ -166,16 +166,12 @@ export class DefinitionFinder implements WorkspaceDefinitions {
   private slotsOf(key: MemoryKey): SlotsOfFile | undefined {
     const known = this.slots.get(key);
     if (known) return known;
-    const memory = this.parts.store.getMemory(key);
+    const memory = this.parts.store.getRecall(key);
     if (!memory?.ok) return undefined;
     const { recall, provenance } = memory.value;
     const own = {
       recall: { ...recall, keys: recall.keys.slice(), scales: recall.scales.slice(), counts: recall.counts.slice() },
-      provenance: {
-        slotStart: provenance.slotStart.slice(),
-        lines: provenance.lines.slice(),
-        weights: provenance.weights.slice(),
-      },
+      provenance,
     };
     this.slots.set(key, own);
     for (const oldest of this.slots.keys()) {

@@ -190,12 +190,12 @@ export class StateKeeper {
   }
 
   private tokensIn(key: string): number {
-    const memory = this.store.getMemory(key);
+    const memory = this.store.getGist(key);
     return memory?.ok ? memory.value.tokens : 0;
   }
 
   private gist(key: string): PackedSlots | undefined {
-    const memory = this.store.getMemory(key);
+    const memory = this.store.getGist(key);
     return memory?.ok ? memory.value.gist : undefined;
   }
 

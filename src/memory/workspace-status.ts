@@ -41,7 +41,7 @@ export function statusOf(
 /** Bytes of one slot of all recall heads: int8 key, scale and count of each. All memories of a model agree. */
 function bytesOfRecallSlot(rows: readonly LedgerRow[], store: Store): number {
   for (const { key } of rows.flatMap(partsOf)) {
-    const memory = store.getMemory(key);
+    const memory = store.getRecall(key);
     if (memory?.ok) return memory.value.recall.heads * (memory.value.recall.headSize + 8);
   }
   return 0;

@@ -207,7 +207,7 @@ export class Workspace implements WorkspaceMemory {
   gist(path: string): PackedSlots | undefined {
     const row = this.ledger.row(path);
     const key = row && gistKeyOf(row);
-    const memory = key === undefined ? undefined : this.store.getMemory(key);
+    const memory = key === undefined ? undefined : this.store.getGist(key);
     return memory?.ok && memory.value.gist.slots > 0 ? memory.value.gist : undefined;
   }
 

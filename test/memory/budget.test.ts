@@ -1,7 +1,8 @@
 /** Memories kept within a budget: which are coarsened, what is left of them, and that nothing is read again for it. */
 import assert from 'node:assert/strict';
-import { leastUsefulFirst } from '../../src/memory/budget.js';
+import { leastUsefulFirst, ramBytesOf } from '../../src/memory/budget.js';
 import type { WorkspaceMemory } from '../../src/memory/index.js';
+import { LineMass, tokensBefore } from '../../src/memory/line-mass.js';
 import {
   keysOf,
   mergedProvenance,
@@ -48,6 +49,11 @@ suite('budgets', function () {
     return folder;
   };
   const diskOf = (store: Store): number => store.listKeys().reduce((sum, { bytes }) => sum + bytes, 0);
+  const ramOf = (store: Store): number =>
+    store.listKeys().reduce((sum, { key }) => {
+      const memory = store.getMemory(key);
+      return sum + (memory?.ok ? ramBytesOf(memory.value) : NaN);
+    }, 0);
   const hits = async (memory: WorkspaceMemory): Promise<number> => {
     let found = 0;
     for (const [at, { line }] of texts.entries()) {
@@ -74,6 +80,60 @@ suite('budgets', function () {
     }
     assert.equal(after.slotStart.length, recall.heads * (merged + 1));
     assert.equal(after.slotStart.at(-1), after.lines.length);
+  });
+
+  test('merged provenance in few runs: the same tokens, each slot cut where most lines lie between', () => {
+    // One head of two slots that become one: lines 1, 2, 9 and 2, 3, 30, of which 2 has 1 + 4 tokens.
+    const provenance = {
+      slotStart: Uint32Array.from([0, 3, 6]),
+      lines: Uint32Array.from([1, 2, 9, 2, 3, 30]),
+      weights: Uint16Array.from([1, 1, 1, 4, 1, 2]),
+    };
+    const merged = (most: number): Provenance => mergedProvenance(provenance, 2, new Uint32Array(2), 1, most);
+    const runs = ({ lines, spans, weights }: Provenance): number[][] =>
+      [...lines].map((line, at) => [line, spans?.[at] ?? 1, weights[at]!]);
+    // By hand: 1, 2 (5 tokens), 3, 9, 30; the widest gaps are before 30 (21), before 9 (6), then before 2.
+    assert.deepEqual(runs(merged(5)), [
+      [1, 1, 1],
+      [2, 1, 5],
+      [3, 1, 1],
+      [9, 1, 1],
+      [30, 1, 2],
+    ]);
+    assert.equal(merged(5).spans, undefined);
+    assert.deepEqual(runs(merged(3)), [
+      [1, 3, 7],
+      [9, 1, 1],
+      [30, 1, 2],
+    ]);
+    assert.deepEqual(runs(merged(2)), [
+      [1, 9, 8],
+      [30, 1, 2],
+    ]);
+    // Merged again with a slot whose run lies in one of these: they count as one.
+    const twice = {
+      slotStart: Uint32Array.from([0, 1, 2]),
+      lines: Uint32Array.from([1, 4]),
+      weights: Uint16Array.from([8, 2]),
+      spans: Uint16Array.from([9, 2]),
+    };
+    assert.deepEqual(runs(mergedProvenance(twice, 2, new Uint32Array(2), 1, 4)), [[1, 9, 10]]);
+  });
+
+  test('tokens and mass of a run are spread evenly over its lines', () => {
+    // One slot: 6 tokens on lines 2 to 4, 1 token on line 6; its mass is 0.7, the contentless one 1.4.
+    const provenance = {
+      slotStart: Uint32Array.from([0, 2]),
+      lines: Uint32Array.from([2, 6]),
+      weights: Uint16Array.from([6, 1]),
+      spans: Uint16Array.from([3, 1]),
+    };
+    assert.deepEqual([...tokensBefore(provenance, 1)], [0, 0, 2, 4, 6, 6, 7]);
+    const masses = { mass: Float32Array.of(0.7), nullMass: Float32Array.of(1.4) };
+    const mass = LineMass.of(provenance, 1, 7, masses, 0, [0]);
+    const on = (line: number): number => mass.on(0, { startLine: line, endLine: line });
+    [0, 0.2, 0.2, 0.2, 0, 0.1].forEach((expected, at) => assert.ok(Math.abs(on(at + 1) - expected) < 1e-6, `${at}`));
+    assert.ok(Math.abs(mass.nullOn(0, { startLine: 1, endLine: 3 }) - 0.8) < 1e-6);
   });
 
   test('least useful: longest out of use, then vendored, then large; by path; what is being read last', () => {
@@ -137,6 +197,24 @@ suite('budgets', function () {
     const store = await folder.store();
     assert.ok(memory.coverage().coarse > 0);
     for (const { path } of store.ledger.all()) assert.ok(memory.gist(path));
+    assert.ok(ramOf(store) <= 300_000, `${ramOf(store)} bytes`);
+  });
+
+  test('a reading of a few changed files keeps the budgets too', async () => {
+    const { disk } = await usual();
+    const folder = await folderOf({ 'notes/0.txt': 'Not as it will be.' });
+    const memory = await folder.memory(new FakeEngine(), { diskBytes: disk / 3, ramBytes: 400_000 });
+    await memory.scan();
+    for (const [path, text] of Object.entries(files)) {
+      await folder.write(path, text);
+      await memory.lookAt([path]);
+      await memory.refresh({ walk: false, state: false });
+    }
+    const store = await folder.store();
+    const { read, coarse } = memory.coverage();
+    assert.equal(read + coarse, 12);
+    assert.ok(diskOf(store) <= disk / 3, `${diskOf(store)} of ${disk / 3}`);
+    assert.ok(ramOf(store) <= 400_000, `${ramOf(store)} bytes`);
   });
 
   test('what was recalled is coarsened last', async () => {

@@ -91,10 +91,10 @@ suite('damaged and hostile exports', function () {
 
   test('another version is told from damage', async () => {
     const bytes = Buffer.from(sound);
-    bytes.writeUInt32LE(2, 12);
+    bytes.writeUInt32LE(3, 12);
     assert.equal(
       await refusal(bytes),
-      'bad.longview-memory has version 2 of the format, not 1: export it with this version, or update.',
+      'bad.longview-memory has version 3 of the format, not 2: export it with this version, or update.',
     );
   });
 

@@ -1,9 +1,12 @@
 /** Bytes of the store's values: round trips, refusal of damaged bytes, provenance. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import * as fc from 'fast-check';
 import {
   decodeFileMemory,
   encodeFileMemory,
+  fileMemoryBytes,
   fileMemoryKey,
   pairsOfSlot,
   provenanceOf,
@@ -14,7 +17,9 @@ import {
   storeFolder,
   tokensOf,
 } from '../../src/memory/store/index.js';
+import { decodeGist, decodeRecall } from '../../src/memory/store/file-memory.js';
 import { FrameKind, frame, unframe } from '../../src/memory/store/frame.js';
+import { decodeProvenance, encodeProvenance, provenanceLength } from '../../src/memory/store/provenance-bytes.js';
 import { decodeLedgerRow, encodeLedgerRow, ledgerKey } from '../../src/memory/store/ledger-row.js';
 import { hashOf, keyOf, randomNumbers, sampleMemory, sampleRow } from './store-samples.js';
 
@@ -162,12 +167,81 @@ suite('store: file memory', () => {
     }
   });
 
-  test('provenance out of order is refused although its checksum is right', () => {
+  test('provenance out of order is refused, when it is written and when it is read', () => {
     const memory = sampleMemory('a', 'b');
     const slotStart = memory.provenance.slotStart.slice();
     slotStart[1] = 4_000_000_000;
-    const decoded = decodeFileMemory(encodeFileMemory({ ...memory, provenance: { ...memory.provenance, slotStart } }));
-    assert.deepEqual(decoded, { ok: false, reason: 'provenance is out of order' });
+    const wrong = { ...memory, provenance: { ...memory.provenance, slotStart } };
+    assert.throws(() => encodeFileMemory(wrong), /provenance is out of order/);
+    // One slot with two runs where the header has one; a number without an end; bytes that are left over; too few.
+    for (const [bytes, heads, slots, runs] of [
+      [[2, 1, 2, 1, 2], 1, 1, 1],
+      [[1, 1, 0x80], 1, 1, 1],
+      [[1, 1, 2, 0], 1, 1, 1],
+      [[1, 1], 1, 1, 1],
+      [[], 0xffffffff, 0, 0],
+    ] as const) {
+      assert.equal(decodeProvenance(Uint8Array.from(bytes), heads, slots, runs).ok, false, `${bytes.join()}`);
+    }
+  });
+
+  test('provenance as the table in provenance-bytes.ts says, and back', () => {
+    // Head 0: slot 0 has line 3 with 2 tokens and lines 300 to 304 with 70; slot 1 nothing.
+    const provenance = {
+      slotStart: Uint32Array.from([0, 2, 2]),
+      lines: Uint32Array.from([3, 300]),
+      weights: Uint16Array.from([2, 70]),
+      spans: Uint16Array.from([1, 5]),
+    };
+    // 297 = 2·128 + 41; 2·70 + 1 = 141 = 1·128 + 13.
+    const bytes = [2, 3, 4, 41 + 128, 2, 13 + 128, 1, 5, 0];
+    assert.deepEqual([...encodeProvenance(provenance, 2)], bytes);
+    assert.equal(provenanceLength(provenance, 2), bytes.length);
+    assert.deepEqual(decodeProvenance(Uint8Array.from(bytes), 1, 2, 2), { ok: true, value: provenance });
+    const most = {
+      slotStart: Uint32Array.from([0, 1]),
+      lines: Uint32Array.of(0xffffffff),
+      weights: Uint16Array.of(65_535),
+    };
+    assert.deepEqual(decodeProvenance(encodeProvenance(most, 1), 1, 1, 1), { ok: true, value: most });
+  });
+
+  test('recall and gist are each checked alone', () => {
+    const memory = sampleMemory('src/a.ts', 'text', 400);
+    const { gist, ...withoutGist } = memory;
+    const { recall, provenance, ...withGist } = memory;
+    const bytes = encodeFileMemory(memory);
+    assert.equal(fileMemoryBytes(memory), bytes.byteLength);
+    assert.deepEqual(decodeRecall(bytes), { ok: true, value: withoutGist });
+    assert.deepEqual(decodeGist(bytes), { ok: true, value: withGist });
+    // The gist is the last of it, as the table says; the bytes before it but after the path are recall's.
+    const gistBytes = gist.keys.length * 2 + gist.counts.length * 20;
+    const [inGist, inRecall, inHead] = [bytes.length - gistBytes, bytes.length - gistBytes - 100, 40].map(at => {
+      const damaged = bytes.slice();
+      damaged[at]! ^= 1;
+      return [decodeRecall(damaged).ok, decodeGist(damaged).ok, decodeFileMemory(damaged).ok];
+    });
+    assert.deepEqual(
+      { inGist, inRecall, inHead },
+      {
+        inGist: [true, false, false],
+        inRecall: [false, true, false],
+        inHead: [false, false, false],
+      },
+    );
+    assert.ok(recall.slots > 0 && provenance.lines.length > 0);
+  });
+
+  test('a memory that a version before wrote is the same memory', async () => {
+    // Written by the code of layout 1 from the same sample.
+    const bytes = await readFile(resolve('test/fixtures/store/file-memory-layout-1.bin'));
+    const memory = sampleMemory('src/größe 🙂.ts', 'text', 37);
+    for (const decode of [decodeFileMemory, decodeRecall, decodeGist]) {
+      assert.deepEqual(decode(bytes), { ok: true, value: memory });
+    }
+    const damaged = Buffer.from(bytes);
+    damaged[900]! ^= 1;
+    assert.deepEqual(decodeRecall(damaged), { ok: false, reason: 'checksum does not match' });
   });
 
   test('each of model, settings, path and content changes the key', () => {

@@ -25,10 +25,12 @@
  * a memory in the store follows from its path, its content hash, fingerprint and settings.
  */
 import { failed, ok, type Result } from '../../base/index.js';
-import { FrameKind, frame, unframe } from '../store/frame.js';
+import { FrameKind, frame, frameHead, unframe } from '../store/frame.js';
 import type { MemoryKey } from '../store/index.js';
 
-export const EXPORT_VERSION = 1;
+export const EXPORT_VERSION = 2;
+/** Version 1 has memories of the former layout, which decode too. */
+const READABLE_VERSIONS: readonly number[] = [1, EXPORT_VERSION];
 export const EXPORT_EXTENSION = '.longview-memory';
 
 /** Bytes of an envelope at most, so that no file can make its reader hold more. */
@@ -66,8 +68,15 @@ const CONTENT = /^[0-9a-f]{32}$/;
 const HASH = /^[0-9a-f]{64}$/;
 const MOST_PATH_BYTES = 4096;
 
-export function encodeHead({ model: { name, fingerprint }, settings }: ExportHead): Uint8Array {
-  return jsonFrame(FrameKind.exportHead, EXPORT_VERSION, { model: { name, fingerprint }, settings });
+export function encodeHead(head: ExportHead, version = EXPORT_VERSION): Uint8Array {
+  const { model, settings } = head;
+  const { name, fingerprint } = model;
+  return jsonFrame(FrameKind.exportHead, version, { model: { name, fingerprint }, settings });
+}
+
+/** True if an export whose head has this layout version can be read here. */
+export function isReadable(version: number): boolean {
+  return READABLE_VERSIONS.includes(version);
 }
 
 export function encodeFile({ path, contentHash, settings, parts, gist }: ExportedFile): Uint8Array {
@@ -80,7 +89,10 @@ export function encodeEnd({ files, memories, sha256 }: ExportEnd): Uint8Array {
 }
 
 export function decodeHead(bytes: Uint8Array): Result<ExportHead> {
-  return decoded(bytes, FrameKind.exportHead, EXPORT_VERSION, encodeHead, value => {
+  const found = frameHead(bytes);
+  const version = found.ok && isReadable(found.value.payloadVersion) ? found.value.payloadVersion : EXPORT_VERSION;
+  const encode = (head: ExportHead): Uint8Array => encodeHead(head, version);
+  return decoded(bytes, FrameKind.exportHead, version, encode, value => {
     const { model, settings } = value as Partial<ExportHead>;
     return typeof model?.name === 'string' && typeof model.fingerprint === 'string' && typeof settings === 'string';
   });

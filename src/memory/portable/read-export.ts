@@ -11,6 +11,7 @@ import { FRAME_HEADER_BYTES, FrameKind, frameHead } from '../store/frame.js';
 import { decodeFileMemory, fileMemoryKey, type FileMemory, type MemoryKey } from '../store/index.js';
 import {
   EXPORT_VERSION,
+  isReadable,
   MOST_BYTES,
   contentsOf,
   decodeEnd,
@@ -128,7 +129,7 @@ class Envelopes {
     const head = frameHead(this.head);
     if (!head.ok) this.refuse(this.position === 0 ? 'it is no exported memory' : head.reason);
     const { kind, payloadVersion, length } = head.value;
-    if (this.position === 0 && kind === FrameKind.exportHead && payloadVersion !== EXPORT_VERSION) {
+    if (this.position === 0 && kind === FrameKind.exportHead && !isReadable(payloadVersion)) {
       const advice = 'export it with this version, or update.';
       throw new LongviewError(
         'unsupported',

@@ -33,7 +33,9 @@ export function faultOf(memory: FileMemory, bytes: number, shape: MemoryShape | 
   if (![...floats, recall.scales, recall.counts].every(isFinite)) return 'numbers that are none';
   if (![gist.counts, recall.counts].every(counts => counts.every(count => count >= 0))) return 'counts below zero';
   const most = Math.min(MOST_LINES, LINES_OF_ANY + LINES_PER_BYTE * bytes);
-  if (!provenance.lines.every(line => line >= 1 && line <= most)) return 'lines that no file has';
+  const { lines, spans } = provenance;
+  const isInFile = (line: number, at: number): boolean => line >= 1 && line + (spans?.[at] ?? 1) - 1 <= most;
+  if (!lines.every(isInFile)) return 'lines that no file has';
   return undefined;
 }
 

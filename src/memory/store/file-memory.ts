@@ -3,7 +3,7 @@
  *
  * A file memory is a function of path, content, model and reading settings alone, and its key names these four.
  *
- * Payload of the envelope (`frame.ts`), kind 1, layout version 1. Numbers little-endian, offsets from the payload's
+ * Payload of the envelope (`frame.ts`), kind 1, layout version 2. Numbers little-endian, offsets from the payload's
  * start, which lies at a multiple of 8. Every section begins at the next multiple of 8; the bytes between are 0.
  *
  *   OFFSET  SIZE  DESCRIPTION
@@ -14,12 +14,18 @@
  *   16      4     K   recall: key heads
  *   20      4     R   recall: slots
  *   24      4     e   recall: head size
- *   28      4     P   provenance: (line, weight) pairs
+ *   28      4     P   provenance: runs of lines
  *   32      4     N   bytes of the path
- *   36      4     0
+ *   36      4     V   bytes of provenance
  *   40      32    SHA-256 of the file's bytes
- *   72            sections, in this order:
- *           N          path, UTF-8
+ *   72      16    first half of SHA-256 over the bytes of the recall part, from its first section to its end
+ *   88      16    first half of SHA-256 over the bytes of the gist part, from the recall part's end on
+ *   104     N     path, UTF-8; here ends what the envelope's checksum is of
+ *                 sections, in this order:
+ *           K*R*e      recall keys, int8
+ *           K*R*4      recall scales, float32
+ *           K*R*4      recall counts, float32
+ *           V          provenance (`provenance-bytes.ts`)
  *           G*S*d      gist keys, int8
  *           G*S*4      gist key scales, float32
  *           G*S*d      gist values, int8
@@ -27,31 +33,42 @@
  *           G*S*4      gist counts, float32
  *           G*S*4      gist key radii, float32
  *           G*S*4      gist value radii, float32
- *           K*R*e      recall keys, int8
- *           K*R*4      recall scales, float32
- *           K*R*4      recall counts, float32
- *           K*(R+1)*4  provenance: first pair of each slot, uint32
- *           P*4        provenance: lines, uint32
- *           P*2        provenance: weights, uint16
+ *
+ * So recall, which is needed of all files, is checked without the gists, which are most of the bytes.
  */
 import { createHash } from 'node:crypto';
 import { failed, ok } from '../../base/index.js';
 import type { Result } from '../../base/index.js';
 import type { PackedSlots, RecallSlots } from '../../engine/index.js';
-import { FRAME_HEADER_BYTES, FrameKind, emptyFrame, seal, unframe } from './frame.js';
+import { FORMER_LAYOUT, decodeFormerMemory } from './former-file-memory.js';
+import { FRAME_HEADER_BYTES, FrameKind, emptyFrame, frameHead, seal, unframe } from './frame.js';
+import { gistArrays, gistLengths, readGist, readRecall, recallArrays, recallLengths } from './memory-arrays.js';
+import { decodeProvenance, encodeProvenance, provenanceLength } from './provenance-bytes.js';
 import type { Provenance } from './provenance.js';
+import { SectionReader, placeSections, writeSections, type Sections } from './sections.js';
 
-export interface FileMemory {
+/** What is known of a memory without its parts. */
+export interface MemoryHead {
   /** Tokens read, the prefix included. */
   readonly tokens: number;
   /** Relative to the workspace, with `/`. */
   readonly path: string;
   /** SHA-256 of the file's bytes, 64 hex digits. */
   readonly contentHash: string;
-  readonly gist: PackedSlots;
+}
+
+/** The part that finds places. */
+export interface RecallMemory extends MemoryHead {
   readonly recall: RecallSlots;
   readonly provenance: Provenance;
 }
+
+/** The part that states are made of. */
+export interface GistMemory extends MemoryHead {
+  readonly gist: PackedSlots;
+}
+
+export interface FileMemory extends RecallMemory, GistMemory {}
 
 /** ASCII: hash of the path, hash of the content, hash of the model, hash of the settings. */
 export type MemoryKey = string;
@@ -66,8 +83,13 @@ export interface MemoryIdentity {
   readonly contentHash: string;
 }
 
-const LAYOUT_VERSION = 1;
-const FIXED_BYTES = 72;
+const LAYOUT_VERSION = 2;
+const NUMBERS = 10;
+const HASH_AT = 40;
+const RECALL_DIGEST_AT = 72;
+const GIST_DIGEST_AT = 88;
+const PATH_AT = 104;
+const DIGEST_BYTES = 16;
 
 /** Memories of one path, whatever content, model and settings, have keys that begin so. */
 export function keyPrefixOfPath(path: string): string {
@@ -88,161 +110,134 @@ export function keyFits(key: MemoryKey, path: string, contentHash: string): bool
 export function encodeFileMemory(memory: FileMemory): Uint8Array {
   if (!/^[0-9a-f]{64}$/.test(memory.contentHash)) throw new RangeError('The content hash is not 64 hex digits.');
   const path = Buffer.from(memory.path, 'utf8');
-  const numbers = [
-    memory.tokens,
-    memory.gist.groups,
-    memory.gist.slots,
-    memory.gist.headSize,
-    memory.recall.heads,
-    memory.recall.slots,
-    memory.recall.headSize,
-    memory.provenance.lines.length,
-    path.byteLength,
-  ];
-  const layout = layoutOf(numbers);
-  const sections: ArrayBufferView[] = [
-    path,
-    memory.gist.keys,
-    memory.gist.keyScales,
-    memory.gist.values,
-    memory.gist.valueScales,
-    memory.gist.counts,
-    memory.gist.keyRadii,
-    memory.gist.valueRadii,
-    memory.recall.keys,
-    memory.recall.scales,
-    memory.recall.counts,
-    memory.provenance.slotStart,
-    memory.provenance.lines,
-    memory.provenance.weights,
-  ];
-  const bytes = emptyFrame(FrameKind.fileMemory, LAYOUT_VERSION, layout.end);
+  const provenance = encodeProvenance(memory.provenance, memory.recall.slots);
+  const numbers = numbersOf(memory, path.byteLength, provenance.byteLength);
+  const { recall, gist } = layoutOf(numbers);
+  const bytes = emptyFrame(FrameKind.fileMemory, LAYOUT_VERSION, gist.end);
   const payload = bytes.subarray(FRAME_HEADER_BYTES);
   const view = new DataView(bytes.buffer, FRAME_HEADER_BYTES);
   numbers.forEach((value, at) => view.setUint32(at * 4, value, true));
-  payload.set(Buffer.from(memory.contentHash, 'hex'), 40);
-  sections.forEach((section, at) => {
-    const { offset, length } = layout.sections[at]!;
-    if (section.byteLength !== length) {
-      throw new RangeError(`Section ${at} has ${section.byteLength} bytes where its shape asks for ${length}.`);
-    }
-    payload.set(new Uint8Array(section.buffer, section.byteOffset, section.byteLength), offset);
-  });
-  return seal(bytes);
+  payload.set(Buffer.from(memory.contentHash, 'hex'), HASH_AT);
+  payload.set(path, PATH_AT);
+  writeSections(payload, recall, [...recallArrays(memory.recall), provenance]);
+  writeSections(payload, gist, gistArrays(memory.gist));
+  payload.set(digestOf(payload, recall), RECALL_DIGEST_AT);
+  payload.set(digestOf(payload, gist), GIST_DIGEST_AT);
+  return seal(bytes, PATH_AT + path.byteLength);
+}
+
+/** Bytes of `encodeFileMemory`. */
+export function fileMemoryBytes(memory: FileMemory): number {
+  const provenance = provenanceLength(memory.provenance, memory.recall.slots);
+  const numbers = numbersOf(memory, Buffer.byteLength(memory.path, 'utf8'), provenance);
+  return FRAME_HEADER_BYTES + layoutOf(numbers).gist.end;
 }
 
 /** The memory in `bytes`. Its arrays are views on `bytes` where that is aligned, else on one copy of it. */
 export function decodeFileMemory(bytes: Uint8Array): Result<FileMemory> {
+  return decode(bytes, opened => {
+    const recall = recallOf(opened);
+    if (!recall.ok) return recall;
+    const gist = gistOf(opened);
+    return gist.ok ? ok({ ...opened.head, ...recall.value, gist: gist.value }) : gist;
+  });
+}
+
+/** As `decodeFileMemory`, without looking at the gist. */
+export function decodeRecall(bytes: Uint8Array): Result<RecallMemory> {
+  return decode<RecallMemory>(bytes, opened => {
+    const recall = recallOf(opened);
+    return recall.ok ? ok({ ...opened.head, ...recall.value }) : recall;
+  });
+}
+
+/** As `decodeFileMemory`, without looking at the recall part. */
+export function decodeGist(bytes: Uint8Array): Result<GistMemory> {
+  return decode<GistMemory>(bytes, opened => {
+    const gist = gistOf(opened);
+    return gist.ok ? ok({ ...opened.head, gist: gist.value }) : gist;
+  });
+}
+
+interface Opened {
+  readonly head: MemoryHead;
+  readonly payload: Uint8Array;
+  readonly numbers: readonly number[];
+  readonly layout: Layout;
+}
+
+/** Memories of the former layout are checked and decoded as a whole. */
+function decode<T extends MemoryHead>(bytes: Uint8Array, take: (opened: Opened) => Result<T>): Result<T | FileMemory> {
   const aligned = bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes);
-  const unframed = unframe(FrameKind.fileMemory, LAYOUT_VERSION, aligned);
+  const frame = frameHead(aligned);
+  if (frame.ok && frame.value.payloadVersion === FORMER_LAYOUT) return decodeFormerMemory(aligned);
+  const opened = open(aligned);
+  return opened.ok ? take(opened.value) : opened;
+}
+
+function open(bytes: Uint8Array): Result<Opened> {
+  const unframed = unframe(FrameKind.fileMemory, LAYOUT_VERSION, bytes, sealedBytes);
   if (!unframed.ok) return unframed;
   const payload = unframed.value;
-  if (payload.byteLength < FIXED_BYTES) return failed('payload too short for its header');
-  const header = new Uint32Array(payload.buffer, payload.byteOffset, 9);
-  const layout = layoutOf([...header]);
-  if (layout.end !== payload.byteLength) {
-    return failed(`shapes ask for ${layout.end} bytes, there are ${payload.byteLength}`);
+  if (payload.byteLength < PATH_AT) return failed('payload too short for its header');
+  const numbers = [...new Uint32Array(payload.buffer, payload.byteOffset, NUMBERS)];
+  const layout = layoutOf(numbers);
+  if (layout.gist.end !== payload.byteLength) {
+    return failed(`shapes ask for ${layout.gist.end} bytes, there are ${payload.byteLength}`);
   }
-  const [tokens, groups, slots, headSize, heads, recallSlots, recallHeadSize] = header as unknown as number[];
-  let next = 0;
-  const section = (): [ArrayBuffer, number, number] => {
-    const { offset, length } = layout.sections[next++]!;
-    return [payload.buffer as ArrayBuffer, payload.byteOffset + offset, length];
-  };
-  const bytesOf = (): Uint8Array => new Uint8Array(...section());
-  const int8 = (): Int8Array => new Int8Array(...section());
-  const float32 = (): Float32Array => {
-    const [buffer, offset, length] = section();
-    return new Float32Array(buffer, offset, length / 4);
-  };
-  const uint32 = (): Uint32Array => {
-    const [buffer, offset, length] = section();
-    return new Uint32Array(buffer, offset, length / 4);
-  };
-  const uint16 = (): Uint16Array => {
-    const [buffer, offset, length] = section();
-    return new Uint16Array(buffer, offset, length / 2);
-  };
-  // The order of the next lines is the order of the sections on disk.
-  const path = Buffer.from(bytesOf()).toString('utf8');
-  const gist: PackedSlots = {
-    groups: groups!,
-    slots: slots!,
-    headSize: headSize!,
-    keys: int8(),
-    keyScales: float32(),
-    values: int8(),
-    valueScales: float32(),
-    counts: float32(),
-    keyRadii: float32(),
-    valueRadii: float32(),
-  };
-  const recall: RecallSlots = {
-    heads: heads!,
-    slots: recallSlots!,
-    headSize: recallHeadSize!,
-    keys: int8(),
-    scales: float32(),
-    counts: float32(),
-  };
-  const provenance: Provenance = { slotStart: uint32(), lines: uint32(), weights: uint16() };
-  const contentHash = Buffer.from(payload.subarray(40, 72)).toString('hex');
-  const wrong = faultOf(provenance, recall);
-  if (wrong !== undefined) return failed(wrong);
-  return ok({ tokens: tokens!, path, contentHash, gist, recall, provenance });
+  const path = Buffer.from(payload.subarray(PATH_AT, PATH_AT + numbers[8]!)).toString('utf8');
+  const contentHash = Buffer.from(payload.subarray(HASH_AT, RECALL_DIGEST_AT)).toString('hex');
+  return ok({ head: { tokens: numbers[0]!, path, contentHash }, payload, numbers, layout });
 }
 
-/** Where each section lies in the payload, from the nine numbers of its header. */
-function layoutOf(numbers: readonly number[]): { sections: { offset: number; length: number }[]; end: number } {
-  const [, groups, slots, headSize, heads, recallSlots, recallHeadSize, pairs, path] = numbers as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  const gist = groups * slots;
-  const recall = heads * recallSlots;
-  const lengths = [
-    path,
-    gist * headSize,
-    gist * 4,
-    gist * headSize,
-    gist * 4,
-    gist * 4,
-    gist * 4,
-    gist * 4,
-    recall * recallHeadSize,
-    recall * 4,
-    recall * 4,
-    heads * (recallSlots + 1) * 4,
-    pairs * 4,
-    pairs * 2,
-  ];
-  let end = FIXED_BYTES;
-  const sections = lengths.map(length => {
-    const offset = Math.ceil(end / 8) * 8;
-    end = offset + length;
-    return { offset, length };
-  });
-  return { sections, end };
+/** Bytes of a payload that the envelope's checksum is of; digests of the others are among them. */
+function sealedBytes(payload: Uint8Array): number {
+  if (payload.byteLength < PATH_AT) return payload.byteLength;
+  return PATH_AT + new DataView(payload.buffer, payload.byteOffset).getUint32(32, true);
 }
 
-/** What makes provenance unusable although its checksum is right, e.g. after a bug of the writer. */
-function faultOf(provenance: Provenance, recall: RecallSlots): string | undefined {
-  const { slotStart, lines } = provenance;
-  let last = 0;
-  for (let at = 0; at < slotStart.length; at++) {
-    const start = slotStart[at]!;
-    const isFirstOfHead = at % (recall.slots + 1) === 0;
-    if (start < last || (isFirstOfHead && start !== last)) return 'provenance is out of order';
-    last = start;
-  }
-  return last === lines.length ? undefined : 'provenance does not cover its pairs';
+function recallOf({ payload, numbers, layout }: Opened): Result<Pick<FileMemory, 'recall' | 'provenance'>> {
+  if (!isWhole(payload, layout.recall, RECALL_DIGEST_AT)) return failed('checksum of recall does not match');
+  const [, , , , heads, slots, headSize, runs] = numbers as Numbers;
+  const reader = new SectionReader(payload, layout.recall);
+  const recall = readRecall({ heads, slots, headSize }, reader);
+  const provenance = decodeProvenance(reader.bytes(), heads, slots, runs);
+  return provenance.ok ? ok({ recall, provenance: provenance.value }) : provenance;
+}
+
+function gistOf({ payload, numbers, layout }: Opened): Result<PackedSlots> {
+  if (!isWhole(payload, layout.gist, GIST_DIGEST_AT)) return failed('checksum of gist does not match');
+  const [, groups, slots, headSize] = numbers as Numbers;
+  return ok(readGist({ groups, slots, headSize }, new SectionReader(payload, layout.gist)));
+}
+
+function isWhole(payload: Uint8Array, part: Sections, digestAt: number): boolean {
+  return Buffer.compare(payload.subarray(digestAt, digestAt + DIGEST_BYTES), digestOf(payload, part)) === 0;
+}
+
+function digestOf(payload: Uint8Array, { start, end }: Sections): Uint8Array {
+  return createHash('sha256').update(payload.subarray(start, end)).digest().subarray(0, DIGEST_BYTES);
+}
+
+/** In the order of the table. */
+type Numbers = [number, number, number, number, number, number, number, number, number, number];
+
+function numbersOf({ tokens, gist, recall, provenance }: FileMemory, path: number, provenanceBytes: number): Numbers {
+  const runs = provenance.lines.length;
+  const gistShape = [gist.groups, gist.slots, gist.headSize] as const;
+  return [tokens, ...gistShape, recall.heads, recall.slots, recall.headSize, runs, path, provenanceBytes];
+}
+
+interface Layout {
+  readonly recall: Sections;
+  readonly gist: Sections;
+}
+
+function layoutOf(numbers: readonly number[]): Layout {
+  const [, groups, gistSlots, gistHeadSize, heads, slots, headSize, , path, provenance] = numbers as Numbers;
+  const recall = placeSections([...recallLengths({ heads, slots, headSize }), provenance], PATH_AT + path);
+  const gist = placeSections(gistLengths({ groups, slots: gistSlots, headSize: gistHeadSize }), recall.end);
+  return { recall, gist };
 }
 
 function shortHash(text: string, digits: number): string {

@@ -10,7 +10,7 @@
  *   6       2     kind of payload (`FrameKind`)
  *   8       4     length of the payload in bytes, N
  *   12      4     version of the payload's own layout
- *   16      16    first half of SHA-256 over bytes 0 to 15 and the payload
+ *   16      16    first half of SHA-256 over bytes 0 to 15 and the payload, or as much of it as its layout says
  *   32      N     payload; it begins at a multiple of 8
  */
 import { createHash } from 'node:crypto';
@@ -49,9 +49,9 @@ export function emptyFrame(kind: FrameKind, payloadVersion: number, length: numb
   return bytes;
 }
 
-/** Writes the checksum of a finished frame; returns the same bytes. */
-export function seal(bytes: Uint8Array): Uint8Array {
-  bytes.set(checksum(bytes), CHECKSUM_AT);
+/** Writes the checksum of a finished frame, over so many bytes of its payload; returns the same bytes. */
+export function seal(bytes: Uint8Array, sealed = bytes.byteLength): Uint8Array {
+  bytes.set(checksum(bytes, sealed), CHECKSUM_AT);
   return bytes;
 }
 
@@ -85,8 +85,16 @@ export function frameHead(bytes: Uint8Array): Result<FrameHead> {
   });
 }
 
-/** The payload (a view on `bytes`, not a copy) if kind, version, length and checksum are right. */
-export function unframe(kind: FrameKind, payloadVersion: number, bytes: Uint8Array): Result<Uint8Array> {
+/**
+ * The payload (a view on `bytes`, not a copy) if kind, version, length and checksum are right. `sealed`: how many bytes of the
+ * payload the checksum is of, where not of all; asked before anything is sure.
+ */
+export function unframe(
+  kind: FrameKind,
+  payloadVersion: number,
+  bytes: Uint8Array,
+  sealed: (payload: Uint8Array) => number = payload => payload.byteLength,
+): Result<Uint8Array> {
   const head = frameHead(bytes);
   if (!head.ok) return head;
   const { value: found } = head;
@@ -99,15 +107,16 @@ export function unframe(kind: FrameKind, payloadVersion: number, bytes: Uint8Arr
       `${bytes.byteLength - FRAME_HEADER_BYTES} bytes of payload, not ${found.length - FRAME_HEADER_BYTES}`,
     );
   }
+  const payload = bytes.subarray(FRAME_HEADER_BYTES);
   const stored = bytes.subarray(CHECKSUM_AT, FRAME_HEADER_BYTES);
-  if (Buffer.compare(stored, checksum(bytes)) !== 0) return failed('checksum does not match');
-  return ok(bytes.subarray(FRAME_HEADER_BYTES));
+  if (Buffer.compare(stored, checksum(bytes, sealed(payload))) !== 0) return failed('checksum does not match');
+  return ok(payload);
 }
 
-function checksum(bytes: Uint8Array): Uint8Array {
+function checksum(bytes: Uint8Array, sealed: number): Uint8Array {
   return createHash('sha256')
     .update(bytes.subarray(0, CHECKSUM_AT))
-    .update(bytes.subarray(FRAME_HEADER_BYTES))
+    .update(bytes.subarray(FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + sealed))
     .digest()
     .subarray(0, FRAME_HEADER_BYTES - CHECKSUM_AT);
 }

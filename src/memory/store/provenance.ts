@@ -1,24 +1,27 @@
 /**
- * Provenance: which lines the tokens of each recall slot came from, as (line, weight) pairs. Nothing finer than a line
- * is kept. Never reads a file and never looks at keys or values.
+ * Provenance: which lines the tokens of each recall slot came from, as runs of lines with a weight. A run is one line as a
+ * text is read, and may be several where slots were merged. Never reads a file and never looks at keys or values.
  *
- * Shapes: K recall key heads, S recall slots, T tokens, P pairs.
+ * Shapes: K recall key heads, S recall slots, T tokens, P runs.
  */
 import type { Reading } from '../../engine/index.js';
 
-/** Compressed rows: the pairs of slot s of head k lie at `slotStart[k*(S+1)+s]` up to `slotStart[k*(S+1)+s+1]`. */
+/** Compressed rows: the runs of slot s of head k lie at `slotStart[k*(S+1)+s]` up to `slotStart[k*(S+1)+s+1]`. */
 export interface Provenance {
   /** uint32 [K,S+1]: positions in `lines` and `weights`; the first of head k+1 equals the last of head k. */
   readonly slotStart: Uint32Array;
-  /** uint32 [P]: lines counted from 1, rising inside a slot. */
+  /** uint32 [P]: first line of each run, counted from 1, rising inside a slot. */
   readonly lines: Uint32Array;
-  /** uint16 [P]: how many of the slot's tokens are on that line; 65,535 stands for that many or more. */
+  /** uint16 [P]: how many of the slot's tokens are on these lines; 65,535 stands for that many or more. */
   readonly weights: Uint16Array;
+  /** uint16 [P]: lines of each run, over which its tokens count as spread evenly. Absent where all runs are one line. */
+  readonly spans?: Uint16Array;
 }
 
 /** `Reading.slotOfToken` of tokens that no slot took. */
 const NO_SLOT = 0xffffffff;
 const MOST_WEIGHT = 0xffff;
+const MOST_SPAN = 0xffff;
 
 /**
  * Provenance of a reading. Tokens of the prefix (line 0) and of the sinks (slot 0xffffffff) are left out, so a slot may
@@ -46,41 +49,88 @@ export function provenanceOf(reading: Pick<Reading, 'recall' | 'lineOfToken' | '
   return { slotStart, lines: Uint32Array.from(lines), weights: Uint16Array.from(weights) };
 }
 
+/** A run of lines of one slot, its end included. */
+interface Run {
+  readonly first: number;
+  readonly last: number;
+  readonly weight: number;
+}
+
 /**
- * Provenance after slots were merged: each new slot has the tokens of all that went into it. `slotOf` uint32 [K,S]: the new
- * slot, of `merged` ones, that took each.
+ * Provenance after slots were merged: each new slot has the tokens of all that went into it, in `mostRuns` runs at most: runs
+ * that are nearest to each other become one. `slotOf` uint32 [K,S]: the new slot, of `merged` ones, that took each.
  */
 export function mergedProvenance(
-  { slotStart, lines, weights }: Provenance,
+  { slotStart, lines, weights, spans }: Provenance,
   slots: number,
   slotOf: Uint32Array,
   merged: number,
+  mostRuns = Infinity,
 ): Provenance {
   const heads = slotStart.length / (slots + 1);
   const starts = new Uint32Array(heads * (merged + 1));
-  const [outLines, outWeights]: [number[], number[]] = [[], []];
+  const out: Run[] = [];
   for (let head = 0; head < heads; head++) {
-    const weightOfLine = Array.from({ length: merged }, () => new Map<number, number>());
+    const runsOf = Array.from({ length: merged }, (): Run[] => []);
     for (let slot = 0; slot < slots; slot++) {
-      const own = weightOfLine[slotOf[head * slots + slot]!]!;
+      const own = runsOf[slotOf[head * slots + slot]!]!;
       const row = head * (slots + 1) + slot;
       for (let at = slotStart[row]!; at < slotStart[row + 1]!; at++) {
-        own.set(lines[at]!, (own.get(lines[at]!) ?? 0) + weights[at]!);
+        const first = lines[at]!;
+        own.push({ first, last: first + (spans?.[at] ?? 1) - 1, weight: weights[at]! });
       }
     }
-    starts[head * (merged + 1)] = outLines.length;
-    weightOfLine.forEach((own, slot) => {
-      for (const [line, weight] of [...own].sort((a, b) => a[0] - b[0])) {
-        outLines.push(line);
-        outWeights.push(Math.min(weight, MOST_WEIGHT));
-      }
-      starts[head * (merged + 1) + slot + 1] = outLines.length;
+    starts[head * (merged + 1)] = out.length;
+    runsOf.forEach((own, slot) => {
+      out.push(...fewRuns(apart(own), mostRuns));
+      starts[head * (merged + 1) + slot + 1] = out.length;
     });
   }
-  return { slotStart: starts, lines: Uint32Array.from(outLines), weights: Uint16Array.from(outWeights) };
+  return {
+    slotStart: starts,
+    lines: Uint32Array.from(out, run => run.first),
+    weights: Uint16Array.from(out, run => Math.min(run.weight, MOST_WEIGHT)),
+    ...(out.some(isLong) && { spans: Uint16Array.from(out, run => run.last - run.first + 1) }),
+  };
 }
 
-/** The (line, weight) pairs of one slot of one head. */
+function isLong({ first, last }: Run): boolean {
+  return last > first;
+}
+
+/** The runs in order, those that share lines as one. */
+function apart(runs: readonly Run[]): Run[] {
+  const out: Run[] = [];
+  for (const run of [...runs].sort((a, b) => a.first - b.first || a.last - b.last)) {
+    const before = out.at(-1);
+    if (before && run.first <= before.last) out[out.length - 1] = joined(before, run);
+    else out.push(run);
+  }
+  return out;
+}
+
+/** `runs` are in order and apart. They are cut where most lines lie between them, the earlier of equal places. */
+function fewRuns(runs: readonly Run[], most: number): readonly Run[] {
+  if (runs.length <= most) return runs;
+  const gap = (at: number): number => runs[at]!.first - runs[at - 1]!.last;
+  const widest = runs.map((_, at) => at).slice(1);
+  widest.sort((a, b) => gap(b) - gap(a) || a - b);
+  const cuts = new Set(widest.slice(0, most - 1));
+  const out: Run[] = [];
+  for (const [at, run] of runs.entries()) {
+    const before = out.at(-1);
+    const fits = before !== undefined && run.last - before.first < MOST_SPAN;
+    if (fits && !cuts.has(at)) out[out.length - 1] = joined(before, run);
+    else out.push(run);
+  }
+  return out;
+}
+
+function joined(a: Run, b: Run): Run {
+  return { first: a.first, last: Math.max(a.last, b.last), weight: a.weight + b.weight };
+}
+
+/** First lines and weights of the runs of one slot of one head. */
 export function pairsOfSlot(
   provenance: Provenance,
   slots: number,

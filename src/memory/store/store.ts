@@ -12,8 +12,15 @@ import type { Disposable, Log, Result } from '../../base/index.js';
 import { decodeBlob, encodeBlob } from './blob.js';
 import type { ContentName } from './databases.js';
 import type { Environment } from './environment.js';
-import { decodeFileMemory, encodeFileMemory, keyFits, keyPrefixOfPath } from './file-memory.js';
-import type { FileMemory, MemoryKey } from './file-memory.js';
+import {
+  decodeFileMemory,
+  decodeGist,
+  decodeRecall,
+  encodeFileMemory,
+  keyFits,
+  keyPrefixOfPath,
+} from './file-memory.js';
+import type { FileMemory, GistMemory, MemoryHead, MemoryKey, RecallMemory } from './file-memory.js';
 import { STORE_FORMAT, decodeFormatRecord, encodeFormatRecord } from './format-record.js';
 import type { FormatRecord } from './format-record.js';
 import { decodeLedgerRow, encodeLedgerRow, keysOf, ledgerKey } from './ledger-row.js';
@@ -112,12 +119,17 @@ export class Store implements Disposable {
 
   /** The memory, the reason why it cannot be used, or `undefined` if there is none. */
   getMemory(key: MemoryKey): Result<FileMemory> | undefined {
-    const bytes = this.read('memories', keyBytes(key));
-    if (bytes === undefined) return undefined;
-    const memory = decodeFileMemory(bytes);
-    if (!memory.ok) return memory;
-    if (!keyFits(key, memory.value.path, memory.value.contentHash)) return failed('memory of another file');
-    return memory;
+    return this.memory(key, decodeFileMemory);
+  }
+
+  /** As `getMemory`, without a look at the gist. */
+  getRecall(key: MemoryKey): Result<RecallMemory> | undefined {
+    return this.memory(key, decodeRecall);
+  }
+
+  /** As `getMemory`, without a look at what finds places. */
+  getGist(key: MemoryKey): Result<GistMemory> | undefined {
+    return this.memory(key, decodeGist);
   }
 
   hasMemory(key: MemoryKey): boolean {
@@ -287,6 +299,18 @@ export class Store implements Disposable {
       putBlob: (name, bytes) => blobs.putSync(bytesOf(name), Buffer.from(encodeBlob(name, bytes).buffer)),
       deleteBlob: name => void blobs.removeSync(bytesOf(name)),
     };
+  }
+
+  private memory<T extends MemoryHead>(
+    key: MemoryKey,
+    decode: (bytes: Uint8Array) => Result<T>,
+  ): Result<T> | undefined {
+    const bytes = this.read('memories', keyBytes(key));
+    if (bytes === undefined) return undefined;
+    const memory = decode(bytes);
+    if (!memory.ok) return memory;
+    if (!keyFits(key, memory.value.path, memory.value.contentHash)) return failed('memory of another file');
+    return memory;
   }
 
   private getRow(path: string): LedgerRow | undefined {
