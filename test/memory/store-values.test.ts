@@ -181,7 +181,7 @@ suite('store: file memory', () => {
       [[1, 1], 1, 1, 1],
       [[], 0xffffffff, 0, 0],
     ] as const) {
-      assert.equal(decodeProvenance(Uint8Array.from(bytes), heads, slots, runs).ok, false, `${bytes.join()}`);
+      assert.equal(decodeProvenance(Uint8Array.from(bytes), heads, slots, runs).ok, false, bytes.join());
     }
   });
 

@@ -23,8 +23,9 @@ import {
 import type { FileMemory, GistMemory, MemoryHead, MemoryKey, RecallMemory } from './file-memory.js';
 import { STORE_FORMAT, decodeFormatRecord, encodeFormatRecord } from './format-record.js';
 import type { FormatRecord } from './format-record.js';
-import { decodeLedgerRow, encodeLedgerRow, keysOf, ledgerKey } from './ledger-row.js';
+import { encodeLedgerRow, keysOf, ledgerKey } from './ledger-row.js';
 import type { LedgerRow } from './ledger-row.js';
+import { LedgerRows } from './ledger-rows.js';
 import { LiveEnvironment } from './live-environment.js';
 import { leaseHolder, takeLease } from './reader-lease.js';
 import type { HeldLease, LeaseTimes, ReaderLease } from './reader-lease.js';
@@ -90,8 +91,7 @@ export class Store implements Disposable {
   private readonly log: Log;
   private readonly now: () => number;
   private readonly leases = new Set<ReaderLease>();
-  /** Keys and bytes of rows that turned out bad; the next commit removes them. */
-  private readonly badRows = new Map<string, Buffer>();
+  private readonly rows: LedgerRows;
   private closed = false;
   readonly folder: string;
 
@@ -104,9 +104,10 @@ export class Store implements Disposable {
     this.workspace = options.workspace;
     this.log = options.log ?? silentLog;
     this.now = options.now ?? Date.now;
+    this.rows = new LedgerRows(this.log);
     this.ledger = {
       put: row => this.batch(write => write.putRow(row)),
-      get: path => this.getRow(path),
+      get: path => this.live.look(({ ledger }) => this.rows.get(ledger, path)),
       delete: path => this.batch(write => write.deleteRow(path)),
       all: () => this.allRows(),
     };
@@ -313,43 +314,8 @@ export class Store implements Disposable {
     return memory;
   }
 
-  private getRow(path: string): LedgerRow | undefined {
-    const key = ledgerKey(path);
-    const bytes = this.read('ledger', key);
-    return bytes === undefined ? undefined : this.goodRow(key, bytes);
-  }
-
   private allRows(): LedgerRow[] {
-    return this.live.look(({ ledger }) => {
-      const rows: LedgerRow[] = [];
-      for (const { key, value } of ledger.getRange()) {
-        const row = this.goodRow(key, value);
-        if (row !== undefined) rows.push(row);
-      }
-      return rows;
-    });
-  }
-
-  private goodRow(key: Uint8Array, bytes: Uint8Array): LedgerRow | undefined {
-    const row = decodeLedgerRow(bytes);
-    if (row.ok && Buffer.compare(key, ledgerKey(row.value.path)) === 0) return row.value;
-    const id = Buffer.from(key).toString('latin1');
-    if (!this.badRows.has(id)) {
-      const reason = row.ok ? 'another path' : row.reason;
-      const path = Buffer.from(key).toString('utf8');
-      this.log('warning', `The ledger row of ${path} is bad (${reason}); the file is read again.`);
-    }
-    this.badRows.set(id, Buffer.from(bytes));
-    return undefined;
-  }
-
-  private dropBadRows({ ledger }: Environment): void {
-    for (const [id, bad] of this.badRows) {
-      const key = Buffer.from(id, 'latin1');
-      // Another process may have written it anew.
-      if (ledger.getBinary(key)?.equals(bad)) ledger.removeSync(key);
-    }
-    this.badRows.clear();
+    return this.live.look(({ ledger }) => this.rows.all(ledger));
   }
 
   private read(name: ContentName, key: Uint8Array): Uint8Array | undefined {
@@ -358,7 +324,7 @@ export class Store implements Disposable {
 
   private commit(action: (environment: Environment) => void): void {
     this.live.commit(environment => {
-      this.dropBadRows(environment);
+      this.rows.dropBad(environment.ledger);
       action(environment);
     });
   }
