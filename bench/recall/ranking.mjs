@@ -22,23 +22,19 @@ export function rankOf(scores, right) {
 }
 
 /**
- * Ranks by method: {method: [rank of each question]}. `embed` as of the encoder; `longview`: [{name, scorer}] where
- * `scorer.of(question)` gives `{attention, words}`, scores of all spans.
+ * Ranks by method: {method: [rank of each question]}. `encoder` as it is opened; `longview`: [{name, scorer}] where
+ * `scorer.of(question)` gives `{attention, words, fused}`, scores of all spans.
  */
-export async function rankedTask(task, { embed, longview = [], onQuestion = () => {} }) {
+export async function rankedTask(task, encoder, longview = []) {
   const texts = spanTexts(task);
   const byWords = wordScorer(texts);
-  const rows = [];
-  for (const text of texts) {
-    rows.push(await embed(text));
-    onQuestion();
-  }
+  const rows = await encoder.embedAll(texts);
+  const asked = await encoder.embedAll(task.questions.map(({ text }) => text));
   const fileOf = task.files.flatMap(({ spans }, file) => spans.map(() => file));
   const ranks = {};
-  for (const { text, right } of task.questions) {
+  for (const [at, { text, right }] of task.questions.entries()) {
     const words = byWords(text);
-    const asked = await embed(text);
-    const meaning = Float64Array.from(rows, row => cosine(asked, row));
+    const meaning = Float64Array.from(rows, row => cosine(asked[at], row));
     const scores = { BM25: words, MiniLM: meaning, 'MiniLM + BM25': sum(standard(meaning), standard(words)) };
     for (const { name, scorer } of longview) {
       const own = await scorer.of(text);
@@ -51,7 +47,6 @@ export async function rankedTask(task, { embed, longview = [], onQuestion = () =
       const ranked = task.isByFile ? bestOfFiles(values, fileOf, task.files.length) : values;
       (ranks[method] ??= []).push(rankOf(ranked, right));
     }
-    onQuestion();
   }
   return ranks;
 }
