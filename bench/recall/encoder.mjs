@@ -8,6 +8,7 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { SetUpError, root } from '../../scripts/set-up.mjs';
 import { cacheFolder, fetched } from './fetch.mjs';
+import { cosine } from './figures.mjs';
 import { encoderSource } from './repositories.mjs';
 
 const WEIGHTS = 'model.safetensors';
@@ -70,12 +71,6 @@ async function embedded(texts, embed) {
   await writeFile(`${kept}.part`, Buffer.concat(rows.map(row => new Uint8Array(row.buffer))));
   await rename(`${kept}.part`, kept);
   return rows;
-}
-
-export function cosine(a, b) {
-  let dot = 0;
-  for (let i = 0; i < a.length; i++) dot += a[i] * b[i];
-  return dot;
 }
 
 async function check(embed) {

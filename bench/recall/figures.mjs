@@ -14,6 +14,13 @@ export function standard(scores) {
   return Float64Array.from(scores, score => (score - mean) / Math.max(spread, 1e-6));
 }
 
+/** Of two rows of length 1. */
+export function cosine(a, b) {
+  let dot = 0;
+  for (let i = 0; i < a.length; i++) dot += a[i] * b[i];
+  return dot;
+}
+
 export function sum(a, b) {
   return Float64Array.from(a, (value, at) => value + b[at]);
 }

@@ -1,7 +1,6 @@
 // One task ranked by each method: the ranks of the right spans (or files: by their best span) for every question. Methods are
 // functions from a question's text to scores of all spans; fusions add standardised scores.
-import { cosine } from './encoder.mjs';
-import { standard, sum } from './figures.mjs';
+import { cosine, standard, sum } from './figures.mjs';
 import { wordScorer } from './words.mjs';
 
 /** Texts of the task's spans, in their order. */

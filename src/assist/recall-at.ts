@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, throwIfCancelled } from '../base/index.js';
 import type { FoundDefinitions, IndexedDefinition, WorkspaceMemory } from '../memory/index.js';
 import { signalsOf, type Signals, type Use } from './definition-signals.js';
-import { isSelf, useContext } from './use-context.js';
+import { isParent, isSelf, useContext } from './use-context.js';
 
 export interface RecallAtRequest {
   readonly memory: WorkspaceMemory;
@@ -85,8 +85,10 @@ async function among(found: FoundDefinitions, request: RecallAtRequest, options:
   const isOwn =
     found.definitions.some(one => one.path === path) ||
     definitions.definitionsIn(path, before).some(one => one.name === identifier);
-  if (isOwn && (!context.isMember || isSelf(context.receiver))) return none('defined in this file');
-  if (context.isBound) return none('bound in this file');
+  const meansOwn = !context.isMember || (isSelf(context.receiver) && !isParent(context.receiver));
+  if (isOwn && meansOwn) return none('defined in this file');
+  // Bound is judged by patterns, and shadowing a name that the file imports is rare.
+  if (context.isBound && !context.imports.some(one => one.names.has(identifier))) return none('bound in this file');
 
   const use: Use = { identifier, path, language, context };
   const weighed = distant.map(definition => ({ definition, ...signalsOf(definition, use) })).sort(byScore);

@@ -30,7 +30,8 @@ const importLine =
   /^\s*(?:from\s+\S+\s+import\b|import\b|export\s+.*\bfrom\b|export\s*\{|(?:const|let|var)\s.*\brequire\s*\(|#\s*include\b|(?:pub\s+)?use\s|using\s|require(?:_relative)?\s*\(?\s*['"]|source\s|\.\s+\S|@use\b|load\s*\()/;
 const statementLines = 80;
 const nearCharacters = 600;
-const selfNames = new Set(['self', 'this', 'cls', 'super', 'base', 'parent']);
+const parentNames = new Set(['super', 'base', 'parent']);
+const selfNames = new Set(['self', 'this', 'cls', ...parentNames]);
 
 /** `before` ends with the identifier; `text` is the file's, for its imports. */
 export function useContext(identifier: string, before: string, text: string): UseContext {
@@ -56,6 +57,11 @@ function namesOf(text: string): ReadonlySet<string> {
 
 export function isSelf(receiver: string | undefined): boolean {
   return receiver !== undefined && selfNames.has(receiver);
+}
+
+/** What follows is not the own class's. */
+export function isParent(receiver: string | undefined): boolean {
+  return receiver !== undefined && parentNames.has(receiver);
 }
 
 export function importsOf(text: string): Import[] {

@@ -80,6 +80,16 @@ suite('recall at a place', () => {
     assert.deepEqual([bound.certainty, bound.how, bound.candidates], ['none', 'bound in this file', []]);
   });
 
+  test('what an import names, and what follows super, is meant though the file seems to have its own', async () => {
+    const shadowed =
+      'from lib.retry import send_with_backoff\nfor send_with_backoff in senders:\n    send_with_backoff';
+    assert.deepEqual(places(await at('new.py', shadowed)), ['lib/retry.py:1']);
+    const own = 'class Other(Socket):\n    def close(self):\n        ';
+    assert.equal((await at('new.py', `${own}self.close`)).how, 'defined in this file');
+    assert.equal(places(await at('new.py', `${own}super().close`))[0], 'lib/socket.py:2');
+    assert.equal(places(await at('new.js', 'class Other {\n  close() {\n    super.close')).length, 2);
+  });
+
   test('one that may be another is shown, not as certain, with the reason', async () => {
     const reasons: [string, string, string][] = [
       ['app.py', 'thing.send_with_backoff', 'what stands before the dot is not known'],
