@@ -5,6 +5,10 @@ import { join, resolve } from 'node:path';
 import { SetUpError, compile, ensureCommandLine, ensurePackages, main, root } from '../scripts/set-up.mjs';
 
 const usage = `npm run bench -- loss FILE...    loss of the first 4,096 tokens after 2,048, each file, by schedule
+npm run bench -- context [--tasks A,B] [--lengths 4096,8192,32768,131072] [--schedules window,fixed,root,even,kept,full]
+                         [--samples N] [--seed N] [--out FOLDER] [--anyway]
+                                needles, chains, common words and constants in long texts, by schedule; goes on where it was
+                                interrupted; --anyway also reads what takes many GB and hours
 npm run bench -- speed FILE     tokens/s of reading and writing at 512, 2,048 and 8,192 tokens; beside llama.cpp where
                                 node-llama-cpp can be imported and LLAMA_GGUF names the same model's file
 npm run bench -- quantisation CHECKPOINT [FILE]
@@ -56,6 +60,13 @@ await main(async () => {
     if (code !== 0) throw new SetUpError(output);
     const { events } = await import('./events.mjs');
     await events(Number(files[0] ?? 1000));
+    return;
+  }
+  if (command === 'context') {
+    await ensureCommandLine();
+    const { context, contextOptions } = await import('./context.mjs');
+    const { dataFolder, findModel } = await import(join(root, 'out/src/models/index.js'));
+    await context((await findModel(dataFolder())).folder, contextOptions(files));
     return;
   }
   if (command === 'server-delay') {

@@ -46,6 +46,12 @@ export class Carried {
     this.tensors = this.outputs.map(name => result[name]!);
   }
 
+  fork(): Carried {
+    const copy = new Carried(this.architecture);
+    copy.tensors = this.tensors;
+    return copy;
+  }
+
   /** The tensor of that name, as the next pass gets it. */
   tensor(name: string): Tensor | undefined {
     return this.tensors[this.names.indexOf(name)];

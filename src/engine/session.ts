@@ -59,14 +59,14 @@ export interface PassOptions {
 export const DECODE_TOKENS = 4;
 
 export class KvmSession {
-  private readonly window: Window;
+  private window: Window;
   private state: Slots;
   private stateLayers: LayerTensors;
   private stateBias: readonly Tensor[];
   private readonly givenSlots: number;
   private tokensSeen = 0;
   private readonly readDistance: number;
-  private readonly carried: Carried | undefined;
+  private carried: Carried | undefined;
 
   private constructor(
     private readonly model: Model,
@@ -92,6 +92,21 @@ export class KvmSession {
     const session = new KvmSession(model, options);
     if (session.givenSlots > 0) await session.refreshState();
     return session;
+  }
+
+  /**
+   * A session that has read the same and goes on by itself, so that one reading serves several questions. Costs a copy of
+   * one window block; state and full blocks are shared. `onLeaving` hears what leaves either.
+   */
+  fork(): KvmSession {
+    const copy = new KvmSession(this.model, this.options);
+    copy.window = this.window.fork();
+    copy.carried = this.carried?.fork();
+    copy.state = this.state;
+    copy.stateLayers = this.stateLayers;
+    copy.stateBias = this.stateBias;
+    copy.tokensSeen = this.tokensSeen;
+    return copy;
   }
 
   get tokens(): number {

@@ -105,6 +105,19 @@ export class Window {
     return leaving;
   }
 
+  /** A copy that goes on by itself. Full blocks are shared: they never change. */
+  fork(): Window {
+    const copy = new Window(this.architecture, this.chunk, this.windowChunks, this.gated);
+    const { keys, values, gates, firstPosition } = this.block;
+    copy.past = [...this.past];
+    copy.pastTensors = this.pastTensors;
+    copy.block = { keys: keys.slice(), values: values.slice(), firstPosition, ...(gates && { gates: gates.slice() }) };
+    copy.blockTensors = copy.tensorsOf(copy.block.keys, copy.block.values, this.chunk);
+    copy.bias = this.bias.slice();
+    copy.filled = this.filled;
+    return copy;
+  }
+
   /** What the window holds, oldest first, each cut to its tokens: for folding it away at the end of a text. */
   blocks(): WindowBlock[] {
     const { headSize } = this.architecture;
