@@ -99,7 +99,7 @@ export function* words(random, common) {
   for (;;) {
     let at = random();
     const found = common.find(({ share }) => (at -= share) < 0);
-    yield `${found ? found.word : pick(random, rest)} `;
+    yield ` ${found ? found.word : pick(random, rest)}`;
   }
 }
 
