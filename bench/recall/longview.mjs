@@ -14,7 +14,8 @@ const { isOfUse, openStore, storeFolder } = await built('memory/store/index.js')
 const { RecallIndex } = await built('memory/recall-index.js');
 const { LineMass } = await built('memory/line-mass.js');
 const { TextMass } = await built('memory/text-mass.js');
-const { attentionScore, standardised } = await built('memory/rank.js');
+const { nullScore, standardised } = await built('memory/rank.js');
+const { spanShares } = await built('memory/span-shares.js');
 const { TermIndex, bm25 } = await built('memory/lexical.js');
 
 /** The engine with the installed default model; `values`: SHA-256 of its fitted recall values. */
@@ -72,22 +73,32 @@ class Scorer {
     this.files = task.files.map(({ path, lines, spans }) => ({ path, spans, index: new TermIndex(lines) }));
   }
 
-  /** Float64 [spans] each: attention alone, words alone, both as the product adds them. */
+  /** Float64 [spans] each: attention alone, words alone, both as the product adds them. All spans are scored row by row. */
   async of(question) {
-    const { keyHeadOf, parameters } = this.engine.model.recall;
-    const scores = await this.engine.scoreRecall(
-      question,
-      this.parts.map(({ key }) => key),
-    );
+    const { keyHeads, keyHeadOf, parameters } = this.engine.model.recall;
+    const ids = this.parts.map(({ key }) => key);
+    const scores = await this.engine.scoreRecall(question, ids);
     const masses = new Map();
     this.parts.forEach(({ path, firstLine, tokens, provenance, slots }, at) => {
       const mass = LineMass.of(provenance, slots, tokens.length, scores, scores.slotStart[at], keyHeadOf);
-      masses.set(path, [...(masses.get(path) ?? []), { firstLine, tokens, mass }]);
+      const known = masses.get(path) ?? { own: [], parts: [] };
+      masses.set(path, { own: [...known.own, { firstLine, tokens, mass }], parts: [...known.parts, at] });
     });
-    const attention = this.files.flatMap(({ path, spans }) => {
-      const text = new TextMass(masses.get(path) ?? []);
-      return spans.map(span => attentionScore(text, span, parameters));
+    const blocks = this.files.flatMap(({ path, spans }) => {
+      const { own = [], parts = [] } = masses.get(path) ?? {};
+      const mass = new TextMass(own);
+      return spans.map(block => ({ block, parts, mass, tokens: mass.tokensOn(block) }));
     });
+    this.shares ??= spanShares(blocks, this.parts, scores.slotStart, keyHeads);
+    const byHead = await this.engine.scoreSpans(question, ids, this.shares);
+    const attention = blocks.map(({ block, mass, tokens }, at) =>
+      tokens <= 0
+        ? -Infinity
+        : parameters.weight.reduce(
+            (score, weight, head) => score + weight * byHead[head * blocks.length + at],
+            -nullScore(mass, block, parameters),
+          ),
+    );
     const texts = this.files.map(({ index, spans }) => ({ index, blocks: spans }));
     const words = standardised([...(await bm25(questionTerms(question), texts))]);
     const fused = standardised(attention).map((score, at) => score + DEFAULT_SETTINGS.lexicalWeight * words[at]);

@@ -15,7 +15,7 @@ import { checkCheckpoint, openCheckpoint } from './checkpoint/index.js';
 import { oracleLogits } from './float-oracle.js';
 import { backboneGraph } from './graphs/backbone-graph.js';
 import type { TrainedFold } from './graphs/fold-graph.js';
-import { foldGraph, readGraph, scoreGraph, tokensGraph } from './graphs/fold-graph.js';
+import { foldGraph, readGraph, scoreGraph, scoreRowsGraph, tokensGraph } from './graphs/fold-graph.js';
 import { forwardGraph } from './graphs/forward-graph.js';
 import { storeBackbone } from './store-backbone.js';
 import { highestTokenId } from './token-ids.js';
@@ -127,6 +127,7 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   await put(FILES.placeKeys, foldGraph(headSize, { choose: 'given', values: false }));
   await put(FILES.read, readGraph(headSize, trained));
   await put(FILES.score, scoreGraph(headSize));
+  await put(FILES.scoreRows, scoreRowsGraph(headSize));
   const tokenizer = await tokenizerOf(checkpoint);
   if (tokenizer) {
     await put(FILES.tokenizer, jsonText(tokenizer.tokenizerJson, FILES.tokenizer));

@@ -46,7 +46,7 @@ export interface ModelDescription {
   };
 }
 
-/** Per recall query head; models/README.md: w·log(mass/n^a + exp(e)) - u·log(massNull/n^a + exp(e)). */
+/** Per recall query head: w, u, a and e of the score (models/README.md). */
 export interface RecallParameters {
   readonly weight: readonly number[];
   readonly nullWeight: readonly number[];
@@ -121,6 +121,21 @@ export interface RecallScores {
   readonly nullMass: Float32Array;
 }
 
+/** F spans of lines, as shares of recall slots: a slot's mass is shared among the lines that its tokens came from. */
+export interface SpanShares {
+  /** float32 [F]: tokens of each span. */
+  readonly tokens: Float32Array;
+  /** Of each recall key head: span f has the pairs `start[f]` up to `start[f+1]`. */
+  readonly keyHeads: readonly {
+    /** uint32 [F+1]. */
+    readonly start: Uint32Array;
+    /** uint32 [P]: slots in the order of N (`RecallScores`). */
+    readonly slots: Uint32Array;
+    /** float32 [P]: the part of that slot's tokens that is in the span. */
+    readonly shares: Float32Array;
+  }[];
+}
+
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
@@ -175,6 +190,12 @@ export interface Engine extends Disposable {
   dropRecall(id: string): Promise<void>;
   /** Scores the question against the slots of `ids`, one softmax per head over all of them. */
   scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores>;
+  /**
+   * What each row of the question finds of some spans: float32 [H,F], the weighted mean over the rows of
+   * log(mass of the row / n^a + exp(e)). One softmax per head and row over the slots of all `ids`, as `scoreRecall`, after
+   * which it is cheap for the same question and ids.
+   */
+  scoreSpans(question: string, ids: readonly string[], spans: SpanShares, options?: CallOptions): Promise<Float32Array>;
   /**
    * How the recall heads would look up the last token of `text`: un-fitted queries [H,d] (H recall query heads), rotated to
    * the query position, over sqrt(d). Only the last `tokens` tokens are read, after the fixed prefix.

@@ -9,7 +9,7 @@
 import type { Schedule } from './engine.js';
 
 export const MANIFEST_FILE = 'model.json';
-export const MANIFEST_FORMAT = 2;
+export const MANIFEST_FORMAT = 3;
 
 export const FILES = {
   /** Absent where the weights are float16: they become float32 in memory, once a graph, so `decode` does both. */
@@ -23,6 +23,7 @@ export const FILES = {
   placeKeys: 'place-keys.onnx',
   read: 'read.onnx',
   score: 'score.onnx',
+  scoreRows: 'score-rows.onnx',
   tokenizer: 'tokenizer.json',
   tokenizerConfig: 'tokenizer_config.json',
   recall: 'recall.safetensors',
@@ -147,7 +148,7 @@ export const READ = {
   readValue: 'read_value',
 } as const;
 
-/** `score.onnx`: R question rows against N recall slots of one head. */
+/** `score.onnx` and `score-rows.onnx`: R question rows against N recall slots of one head. */
 export const SCORE = {
   /** float32 [R,d]; scale and temperature are in it. */
   query: 'query',
@@ -157,8 +158,40 @@ export const SCORE = {
   scale: 'scale',
   /** float32 [N]. */
   logCount: 'log_count',
-  /** float32 [N]: mean over the rows of the softmax over N. */
+  /** float32 [R]: what each row counts; they sum to 1. */
+  rowWeight: 'row_weight',
+  /** float32 [N]: weighted mean over the rows of the softmax over N. */
   mass: 'mass',
+  /** float32 [R]: log of the sum of exp(logit) over N; out of `score`, into `score-rows`, whose N are some of those slots. */
+  logSum: 'log_sum',
+  /** float32 [R,N]: the softmax row by row. */
+  rowMass: 'row_mass',
+} as const;
+
+/** The graphs by which recall values are fitted: Q questions' R rows against N recall slots of one key head. */
+export const FIT = {
+  /** float32 [R,d]: rotated to the query position, over sqrt(d). */
+  row: 'row',
+  /** float32 [d,d]. */
+  map: 'map',
+  /** float32 [1]: exp(t). */
+  temperature: 'temperature',
+  /** int8 [N,d]; float32 [N], [N]. */
+  key: 'key',
+  scale: 'scale',
+  logCount: 'log_count',
+  /** float32 [Q,R]: what each row counts in its own question; 0 in the others. */
+  pool: 'pool',
+  /** float32 [R,N]: softmax over N. Forward out, backward in. */
+  attention: 'attention',
+  /** float32 [Q,N]. */
+  mass: 'mass',
+  /** float32 [Q,N]: gradient of the loss by `mass`; backward in. */
+  massGradient: 'mass_gradient',
+  /** float32 [d,d], [] (by t), [R] (by the row's weight, times that weight): backward out. */
+  mapGradient: 'map_gradient',
+  temperatureGradient: 'temperature_gradient',
+  rowGain: 'row_gain',
 } as const;
 
 export type Quantisation = 'f32' | 'f16' | 'q8' | 'q4';
@@ -227,6 +260,23 @@ export interface RecallSettings {
   readonly after: string;
   /** A question without content. */
   readonly contentless: string;
+  /** How the values were fitted on this machine; absent where they came with the model. */
+  readonly calibration?: RecallCalibration;
+}
+
+/** Mean reciprocal rank of the function asked for, and how often it is among the first 5. */
+export interface RecallFigures {
+  readonly mrr: number;
+  readonly recallAt5: number;
+}
+
+export interface RecallCalibration {
+  /** Questions it was trained on, and those that only measured it. */
+  readonly questions: number;
+  readonly heldOut: number;
+  /** Of the held-out questions: the same heads unfitted, and fitted. */
+  readonly unfitted: RecallFigures;
+  readonly fitted: RecallFigures;
 }
 
 export interface Manifest {

@@ -12,6 +12,7 @@ export type {
   ReadRequest,
   RecallParameters,
   RecallScores,
+  SpanShares,
   Schedule,
   StateChange,
 } from './engine.js';

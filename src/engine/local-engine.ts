@@ -15,6 +15,7 @@ import type {
   ModelDescription,
   ReadRequest,
   RecallScores,
+  SpanShares,
   StateChange,
 } from './engine.js';
 import { giveStates } from './given-state.js';
@@ -127,6 +128,15 @@ class LocalEngine implements Engine {
 
   scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores> {
     return this.recall.score(question, ids, options);
+  }
+
+  scoreSpans(
+    question: string,
+    ids: readonly string[],
+    spans: SpanShares,
+    options?: CallOptions,
+  ): Promise<Float32Array> {
+    return this.recall.scoreSpans(question, ids, spans, options);
   }
 
   queriesAt(text: string, tokens: number, options?: CallOptions): Promise<Float32Array> {

@@ -30,6 +30,7 @@ export class Model {
     readonly manifest: Manifest,
     private readonly forward: { readonly [role in ForwardRole]?: Graph },
     readonly score: Graph,
+    readonly scoreRows: Graph,
     readonly folder: Folder,
     readonly provider: ProviderChoice,
   ) {}
@@ -87,6 +88,7 @@ export class Model {
       manifest,
       forward,
       await Graph.load(join(path, FILES.score), settings),
+      await Graph.load(join(path, FILES.scoreRows), settings),
       await Folder.load(path, settings, manifest.kvm.trained),
       provider,
     );
@@ -125,7 +127,8 @@ export class Model {
   }
 
   async dispose(): Promise<void> {
-    for (const graph of new Set([this.forward.prefill, this.forward.decode, this.score])) await graph?.release();
+    const { prefill, decode } = this.forward;
+    for (const graph of new Set([prefill, decode, this.score, this.scoreRows])) await graph?.release();
     await this.folder.release();
   }
 }

@@ -3,29 +3,47 @@
  * Knows ids, not files. Joined arrays are kept for the last set of ids asked for.
  */
 import { LongviewError, throwIfCancelled } from '../base/index.js';
-import type { CallOptions, RecallScores } from './engine.js';
+import type { CallOptions, RecallScores, SpanShares } from './engine.js';
 import { SCORE } from './graph-contract.js';
 import type { Model } from './model.js';
 import { bytes, floatData, floats } from './ort.js';
+import type { Tensor } from './ort.js';
+import { questionQueries } from './question-queries.js';
 import type { RecallHeads } from './recall-heads.js';
-import { KvmSession, prefill } from './session.js';
 import type { RecallSlots } from './slots.js';
+import { spanScores, touchedSlots } from './span-scores.js';
+import type { HeadSlots, TouchedSlots } from './span-scores.js';
 import type { TextTokenizer } from './tokenizer.js';
 
-/** A question is read up to this many tokens. */
-const QUESTION_TOKENS = 384;
+/** Of one head: mapped query rows float32 [R,d], and what each counts, float32 [R]. */
+interface Queries {
+  readonly rows: Float32Array;
+  readonly weights: Float32Array;
+}
 
-/** Slots of all ids, joined: per key head int8 [N,d], float32 [N], float32 [N]. */
+interface Asked {
+  readonly question: string;
+  readonly of: Joined;
+  readonly queries: readonly Queries[];
+  /** Per head float32 [R]. */
+  readonly logSums: readonly Float32Array[];
+  /** float32 [H,N]. */
+  readonly mass: Float32Array;
+}
+
+/** Slots of all ids, joined. */
 interface Joined {
   readonly signature: string;
   readonly slotStart: Uint32Array;
-  readonly heads: readonly { keys: Int8Array; scales: Float32Array; logCounts: Float32Array }[];
+  /** Per key head. */
+  readonly heads: readonly HeadSlots[];
   nullMass?: Float32Array;
 }
 
 export class RecallIndex {
   private readonly texts = new Map<string, RecallSlots>();
   private joined: Joined | undefined;
+  private lastAsked: Asked | undefined;
 
   constructor(
     private readonly model: Model,
@@ -38,11 +56,16 @@ export class RecallIndex {
       throw new LongviewError('bad-format', `Recall slots of "${id}" were made by another model; read it again.`);
     }
     this.texts.set(id, slots);
-    this.joined = undefined;
+    this.forgetJoined();
   }
 
   drop(id: string): void {
-    if (this.texts.delete(id)) this.joined = undefined;
+    if (this.texts.delete(id)) this.forgetJoined();
+  }
+
+  private forgetJoined(): void {
+    this.joined = undefined;
+    this.lastAsked = undefined;
   }
 
   async score(question: string, ids: readonly string[], options: CallOptions = {}): Promise<RecallScores> {
@@ -54,74 +77,102 @@ export class RecallIndex {
       );
     }
     const joined = this.join(ids);
-    joined.nullMass ??= (await this.masses(recall.contentless, joined, options)).mass;
-    const { mass, rows } = await this.masses(question, joined, options);
+    joined.nullMass ??= (await this.ask(recall.contentless, joined, options)).mass;
+    const { mass, queries } = await this.ask(question, joined, options);
+    const rows = queries[0]?.weights.length ?? 0;
     return { rows, slotStart: joined.slotStart, mass, nullMass: joined.nullMass };
   }
 
-  private async masses(
+  /** As `Engine.scoreSpans`. */
+  async scoreSpans(
     question: string,
-    joined: Joined,
-    options: CallOptions,
-  ): Promise<{ mass: Float32Array; rows: number }> {
+    ids: readonly string[],
+    spans: SpanShares,
+    options: CallOptions = {},
+  ): Promise<Float32Array> {
+    const joined = this.join(ids);
+    const { queries, logSums } = await this.ask(question, joined, options);
+    const count = spans.tokens.length;
+    const scores = new Float32Array(queries.length * count);
+    for (const [keyHead, { heads, own }] of this.byKeyHead(spans)) {
+      const touched = touchedSlots(own, joined.heads[keyHead]!, this.model.manifest.architecture.headSize);
+      for (const head of heads) {
+        throwIfCancelled(options.signal);
+        const rowMass = await this.rowMass(queries[head]!, logSums[head]!, touched);
+        scores.set(
+          spanScores({ rowMass, weights: queries[head]!.weights, touched, spans, ...this.floorOf(head) }),
+          head * count,
+        );
+      }
+    }
+    return scores;
+  }
+
+  private *byKeyHead(spans: SpanShares): Generator<[number, { heads: number[]; own: SpanShares['keyHeads'][number] }]> {
+    for (const [keyHead, own] of spans.keyHeads.entries()) {
+      yield [
+        keyHead,
+        { own, heads: [...this.heads.keyHeadOf.keys()].filter(h => this.heads.keyHeadOf[h] === keyHead) },
+      ];
+    }
+  }
+
+  private floorOf(head: number): { lengthExponent: number; floor: number } {
+    const { lengthExponent, logFloor } = this.heads.parameters;
+    return { lengthExponent: lengthExponent[head]!, floor: Math.exp(logFloor[head]!) };
+  }
+
+  private async rowMass(queries: Queries, logSum: Float32Array, { slots }: TouchedSlots): Promise<Float32Array> {
+    const rows = queries.weights.length;
+    const total = slots.logCounts.length;
+    if (rows === 0 || total === 0) return new Float32Array(0);
+    const result = await this.model.scoreRows.run(
+      { ...this.scoreInputs(queries, slots), [SCORE.logSum]: floats(logSum, [rows]) },
+      [SCORE.rowMass],
+    );
+    return floatData(result[SCORE.rowMass]!);
+  }
+
+  private scoreInputs(queries: Queries, { keys, scales, logCounts }: HeadSlots): Record<string, Tensor> {
+    const { headSize } = this.model.manifest.architecture;
+    return {
+      [SCORE.query]: floats(queries.rows, [queries.weights.length, headSize]),
+      [SCORE.key]: bytes(keys, [scales.length, headSize]),
+      [SCORE.scale]: floats(scales, [scales.length]),
+      [SCORE.logCount]: floats(logCounts, [scales.length]),
+    };
+  }
+
+  /** The question's rows, and their softmax over all slots; of the last question it is known. */
+  private async ask(question: string, joined: Joined, options: CallOptions): Promise<Asked> {
+    if (this.lastAsked?.question === question && this.lastAsked.of === joined) return this.lastAsked;
     const queries = await this.queriesOf(question, options);
     const total = joined.slotStart.at(-1)!;
     const mass = new Float32Array(queries.length * total);
-    const { headSize } = this.model.manifest.architecture;
-    const rows = (queries[0]?.length ?? 0) / headSize;
-    for (let head = 0; total > 0 && rows > 0 && head < queries.length; head++) {
+    const logSums: Float32Array[] = [];
+    for (const [head, own] of queries.entries()) {
       throwIfCancelled(options.signal);
-      const { keys, scales, logCounts } = joined.heads[this.heads.keyHeadOf[head]!]!;
-      const result = await this.model.score.run(
-        {
-          [SCORE.query]: floats(queries[head]!, [rows, headSize]),
-          [SCORE.key]: bytes(keys, [total, headSize]),
-          [SCORE.scale]: floats(scales, [total]),
-          [SCORE.logCount]: floats(logCounts, [total]),
-        },
-        [SCORE.mass],
-      );
+      logSums.push(new Float32Array(own.weights.length));
+      if (total === 0 || own.weights.length === 0) continue;
+      const inputs = this.scoreInputs(own, joined.heads[this.heads.keyHeadOf[head]!]!);
+      inputs[SCORE.rowWeight] = floats(own.weights, [own.weights.length]);
+      const result = await this.model.score.run(inputs, [SCORE.mass, SCORE.logSum]);
       mass.set(floatData(result[SCORE.mass]!), head * total);
+      logSums[head]!.set(floatData(result[SCORE.logSum]!));
     }
-    return { mass, rows };
+    this.lastAsked = { question, of: joined, queries, logSums, mass };
+    return this.lastAsked;
   }
 
-  /** Mapped query rows from the question's first token to the prompt's end (as the fit has them), per head float32 [R,d]. */
-  private async queriesOf(question: string, options: CallOptions): Promise<Float32Array[]> {
+  /** Per head. */
+  private async queriesOf(question: string, options: CallOptions): Promise<Queries[]> {
     const { architecture, recall } = this.model.manifest;
-    const special = { special: true } as const;
-    const asked = this.tokenizer.encode(question).ids.slice(0, QUESTION_TOKENS);
-    const text = this.tokenizer.decode(asked);
-    // One text, so that the question's first word has its own space; in parts only where it holds what looks like a
-    // control token, which stays text.
-    const ids = this.tokenizer.holdsAddedToken(text)
-      ? [
-          ...this.tokenizer.encode(recall!.before, special).ids,
-          ...asked,
-          ...this.tokenizer.encode(recall!.after, special).ids,
-        ]
-      : [...this.tokenizer.encode(recall!.before + text + recall!.after, special).ids];
-    const first = Math.min(this.tokenizer.encode(recall!.before, { special: true }).ids.length, ids.length);
-    const { headSize, frequencies } = architecture;
-    const rows = this.heads.queryHeads.map(() => new Float32Array((ids.length - first) * headSize));
-    const session = await KvmSession.start(this.model, { schedule: { kind: 'keepEverything' } });
-    const queryLayers = [...new Set(this.heads.queryHeads.map(([layer]) => layer))];
-    await prefill(
-      session,
-      ids,
-      () => ({ logitRows: [], queryLayers }),
-      (pass, start, count) => {
-        throwIfCancelled(options.signal);
-        this.heads.queryHeads.forEach(([layer, head], i) => {
-          const queries = pass.queries.get(layer)!;
-          for (let token = Math.max(first, start); token < start + count; token++) {
-            const row = (head * count + token - start) * headSize;
-            rows[i]!.set(queries.subarray(row, row + headSize), (token - first) * headSize);
-          }
-        });
-      },
-    );
-    return rows.map((own, head) => this.heads.mapQueries(head, own, frequencies, recall!.queryPosition));
+    const { queryHeads } = this.heads;
+    const own = await questionQueries(this.model, this.tokenizer, queryHeads, recall!, question, options);
+    return own.map((rows, head) => ({
+      rows: this.heads.mapQueries(head, rows, architecture.frequencies, recall!.queryPosition),
+      weights: this.heads.weighRows(head, rows, architecture.frequencies, recall!.queryPosition),
+    }));
   }
 
   private join(ids: readonly string[]): Joined {

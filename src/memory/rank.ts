@@ -1,23 +1,35 @@
 /**
  * Scores of blocks from attention mass, fused with words, and the choice of the best that do not overlap.
- * The formula is the recall fit's: sum over heads of w·log(mass/n^a + exp(e)) - u·log(nullMass/n^a + exp(e)).
+ * The formula is the recall fit's (models/README.md): sum over heads of w·(weighted mean over the question's rows of
+ * log(mass/n^a + exp(e))) - u·log(nullMass/n^a + exp(e)). The first score has the log of the mean in place of the mean of
+ * the logs: it is cheap, and chooses which blocks get the other.
  * Never reads files.
  */
 import type { RecallParameters } from '../engine/index.js';
 import type { Block } from './block.js';
 import type { TextMass } from './text-mass.js';
 
-/** Score of one block; blocks without a token of their own score lowest. */
+/** First score of one block, by its mean mass over the question's rows; blocks without a token of their own score lowest. */
 export function attentionScore(text: TextMass, block: Block, parameters: RecallParameters): number {
   const tokens = text.tokensOn(block);
   if (tokens <= 0) return -Infinity;
+  const { weight, lengthExponent, logFloor } = parameters;
   let score = 0;
-  const { weight, nullWeight, lengthExponent, logFloor } = parameters;
   for (let head = 0; head < weight.length; head++) {
-    const length = tokens ** lengthExponent[head]!;
-    const floor = Math.exp(logFloor[head]!);
-    score += weight[head]! * Math.log(text.on(head, block) / length + floor);
-    score -= nullWeight[head]! * Math.log(text.nullOn(head, block) / length + floor);
+    const mass = text.on(head, block) / tokens ** lengthExponent[head]!;
+    score += weight[head]! * Math.log(mass + Math.exp(logFloor[head]!));
+  }
+  return score - nullScore(text, block, parameters);
+}
+
+/** What a question without content finds of a block: what every question finds there. */
+export function nullScore(text: TextMass, block: Block, parameters: RecallParameters): number {
+  const tokens = text.tokensOn(block);
+  const { nullWeight, lengthExponent, logFloor } = parameters;
+  let score = 0;
+  for (let head = 0; head < nullWeight.length; head++) {
+    const mass = text.nullOn(head, block) / tokens ** lengthExponent[head]!;
+    score += nullWeight[head]! * Math.log(mass + Math.exp(logFloor[head]!));
   }
   return score;
 }

@@ -10,10 +10,11 @@ import { placeName, type Places } from './documents/index.js';
 import { GiveWay } from './give-way.js';
 import { bm25, questionTerms, termsOf } from './lexical.js';
 import { LineMass } from './line-mass.js';
-import { attentionScore, distinct, standardised, type Candidate } from './rank.js';
+import { attentionScore, distinct, nullScore, standardised, type Candidate } from './rank.js';
 import type { IndexedPart, RecallIndex } from './recall-index.js';
 import { FileLines, cutText, recalledTexts, type RecalledText } from './recalled-text.js';
 import type { SourceText } from './source-files.js';
+import { spanShares, type PlacedBlock } from './span-shares.js';
 import type { CutText, TextCache } from './text-cache.js';
 import { TextMass, lastLineOf, type PartMass } from './text-mass.js';
 import type { RecalledSpan } from './workspace-memory.js';
@@ -32,6 +33,8 @@ export interface RecallParts {
 /** Texts that are cut into blocks for one question at most; chosen by attention and by their names. */
 const MOST_TEXTS = 400;
 const MOST_PER_TEXT = 3;
+/** Blocks that are scored row by row, at most. */
+const MOST_BY_ROWS = 300;
 const WINDOW_LINES = 16;
 /** Files read from disk at a time. */
 const READ_AT_ONCE = 16;
@@ -53,7 +56,7 @@ export async function recallSpans(question: string, limit: number, work: RecallP
   const most = keyHeadOf.length === 0 ? texts.length : MOST_TEXTS;
   const chosen = (await chooseTexts(question, texts, parameters, most)).map(at => texts[at]!);
   const cuts = await cutTexts(chosen, work);
-  const candidates = await fused(question, chosen, cuts, parameters, work.lexicalWeight);
+  const candidates = await fused(question, chosen, cuts, work, scores.slotStart);
   return exact(candidates, limit, work, new Map(texts.map(({ text }) => [text.path, text.contentHash])));
 }
 
@@ -163,15 +166,23 @@ async function asRead(path: string, contentHash: string, parts: RecallParts): Pr
   return undefined;
 }
 
+interface Scored extends PlacedBlock {
+  readonly path: string;
+  readonly stretch: number;
+  readonly mass: TextMass;
+  readonly attention: number;
+}
+
+/** Blocks by attention and words: the best by their first score are scored row by row. */
 async function fused(
   question: string,
   texts: readonly ScorableText[],
   cuts: readonly (CutText | undefined)[],
-  parameters: RecallParameters,
-  lexicalWeight: number,
+  work: RecallParts,
+  slotStart: Uint32Array,
 ): Promise<Candidate[]> {
-  const blocks: (Block & { path: string; stretch: number })[] = [];
-  const attention: number[] = [];
+  const { keyHeads, parameters } = work.engine.model.recall;
+  const blocks: Scored[] = [];
   const terms: { index: CutText['terms']; blocks: readonly Block[] }[] = [];
   const way = new GiveWay();
   for (const [at, cut] of cuts.entries()) {
@@ -179,16 +190,59 @@ async function fused(
     const { text, mass } = texts[at]!;
     terms.push({ index: cut.terms, blocks: cut.blocks });
     for (const block of cut.blocks) {
-      blocks.push({ ...block, path: text.path, stretch: text.firstLine });
-      attention.push(parameters.weight.length === 0 ? 0 : attentionScore(mass, block, parameters));
+      const attention = keyHeads === 0 ? 0 : attentionScore(mass, block, parameters);
+      const { path, parts, firstLine: stretch } = text;
+      blocks.push({ block, parts, tokens: mass.tokensOn(block), path, stretch, mass, attention });
     }
     await way.step();
   }
-  const asked = lexicalWeight === 0 ? [] : questionTerms(question);
-  const words = standardised([...(await bm25(asked, terms))]);
-  return standardised(attention)
-    .map((score, at) => ({ ...blocks[at]!, score: score + lexicalWeight * words[at]! }))
-    .filter((_, at) => Number.isFinite(attention[at]!));
+  const asked = work.lexicalWeight === 0 ? [] : questionTerms(question);
+  const words = [...(await bm25(asked, terms))];
+  const shortlist = best(blocks, words, work.lexicalWeight);
+  const attention = await rowScores(
+    question,
+    shortlist.map(at => blocks[at]!),
+    work,
+    slotStart,
+  );
+  const own = standardised(shortlist.map(at => words[at]!));
+  return standardised(attention).map((score, at) => {
+    const { block, path, stretch } = blocks[shortlist[at]!]!;
+    return { ...block, path, stretch, score: score + work.lexicalWeight * own[at]! };
+  });
+}
+
+/** Positions of the best blocks by their first scores, in the order of the blocks; those without tokens are left out. */
+function best(blocks: readonly Scored[], words: readonly number[], lexicalWeight: number): number[] {
+  const attention = standardised(blocks.map(block => block.attention));
+  const lexical = standardised(words);
+  const value = blocks.map((_, at) => attention[at]! + lexicalWeight * lexical[at]!);
+  return [...blocks.keys()]
+    .filter(at => Number.isFinite(blocks[at]!.attention))
+    .sort((a, b) => value[b]! - value[a]! || a - b)
+    .slice(0, MOST_BY_ROWS)
+    .sort((a, b) => a - b);
+}
+
+/** The whole formula of `rank.ts` for some blocks. */
+async function rowScores(
+  question: string,
+  blocks: readonly Scored[],
+  { engine, index, signal }: RecallParts,
+  slotStart: Uint32Array,
+): Promise<number[]> {
+  const { keyHeads, parameters } = engine.model.recall;
+  if (keyHeads === 0 || blocks.length === 0) return blocks.map(({ attention }) => attention);
+  const parts = index.all();
+  const shares = spanShares(blocks, parts, slotStart, keyHeads);
+  const ids = parts.map(part => part.key);
+  const byHead = await engine.scoreSpans(question, ids, shares, { signal });
+  return blocks.map(({ mass, block }, at) =>
+    parameters.weight.reduce(
+      (score, weight, head) => score + weight * byHead[head * blocks.length + at]!,
+      -nullScore(mass, block, parameters),
+    ),
+  );
 }
 
 /** The best candidates whose files are, now, still the ones read. */

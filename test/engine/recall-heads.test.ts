@@ -74,6 +74,28 @@ suite('recall heads', () => {
     assert.deepEqual(rows, copy, 'the rows given are left as they were');
   });
 
+  test('what rows count: softmax of rotated row · direction / sqrt(d); all the same without a direction', async () => {
+    const values = recallValues();
+    const heads = await load(values);
+    const random = seededRandom(3);
+    const rows = Float32Array.from({ length: 4 * HEAD }, () => random() * 4 - 2);
+    for (let head = 0; head < HEADS; head++) {
+      const direction = values.get('row_direction')!.data.subarray(head * HEAD, (head + 1) * HEAD);
+      const angles = Float64Array.from(frequencies, frequency => frequency * 24);
+      const powers = [0, 1, 2, 3].map(row => {
+        const q = rotate(Float64Array.from(rows.subarray(row * HEAD, (row + 1) * HEAD)), angles, 'adjacent');
+        return Math.exp(q.reduce((sum, value, i) => sum + value * direction[i]!, 0) / Math.sqrt(HEAD));
+      });
+      const total = powers.reduce((a, b) => a + b, 0);
+      const expected = powers.map(power => power / total);
+      assertClose(`head ${head}`, heads.weighRows(head, rows, frequencies, 24), expected, 1e-5);
+    }
+    values.delete('row_direction');
+    assert.deepEqual([...(await load(values)).weighRows(1, rows, frequencies, 24)], [0.25, 0.25, 0.25, 0.25]);
+    values.set('row_direction', { shape: [HEADS, HEAD], data: new Float32Array(HEADS * HEAD) });
+    assert.deepEqual([...(await load(values)).weighRows(1, rows, frequencies, 24)], [0.25, 0.25, 0.25, 0.25]);
+  });
+
   test('without a query map the query stays as it is', async () => {
     const values = recallValues();
     values.delete('query_map');
@@ -110,7 +132,7 @@ suite('recall heads', () => {
       await assert.rejects(load(short), refused, `${name} too short`);
       const missing = recallValues();
       missing.delete(name);
-      if (name !== 'query_map') await assert.rejects(load(missing), refused, `${name} missing`);
+      if (!['query_map', 'row_direction'].includes(name)) await assert.rejects(load(missing), refused, `${name} missing`);
     }
     for (const head of [
       [3, 0],

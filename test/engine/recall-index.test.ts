@@ -49,8 +49,15 @@ function oracleQueries(question: string): Float64Array[][] {
   return rows;
 }
 
-/** [head][slot]: mean over the rows of softmax over all slots of `q·k + log(count)` (recall.md; the fit's README). */
-function expectedMass(question: string, texts: readonly RecallSlots[]): number[][] {
+interface ExpectedRow {
+  /** softmax(q·direction / sqrt(d)) over the rows. */
+  readonly weight: number;
+  /** Softmax over all slots of `q·k + log(count)`. */
+  readonly mass: readonly number[];
+}
+
+/** [head][row] (recall.md; models/README.md). */
+function expectedRows(question: string, texts: readonly RecallSlots[]): ExpectedRow[][] {
   const values = recallValues();
   const angles = scaled(llamaFrequencies(HEAD, 10_000), recall.queryPosition);
   return oracleQueries(question).map((rows, head) => {
@@ -63,16 +70,25 @@ function expectedMass(question: string, texts: readonly RecallSlots[]): number[]
         return { key, count: text.counts[row]! };
       }),
     );
-    const mass = slots.map(() => 0);
-    for (const row of rows) {
-      const q = rotate(row, angles, 'adjacent');
+    const rotated = rows.map(row => rotate(row, angles, 'adjacent'));
+    const direction = Float64Array.from(values.get('row_direction')!.data.subarray(head * HEAD, (head + 1) * HEAD));
+    const counts = rotated.map(q => Math.exp(dot(q, direction) / Math.sqrt(HEAD)));
+    const all = counts.reduce((a, b) => a + b, 0);
+    return rotated.map((q, row) => {
       const mapped = q.map((value, j) => factor * q.reduce((sum, own, i) => sum + own * map[i * HEAD + j]!, value));
       const weights = slots.map(({ key, count }) => count * Math.exp(dot(mapped, key)));
       const total = weights.reduce((a, b) => a + b, 0);
-      weights.forEach((weight, slot) => (mass[slot]! += weight / total / rows.length));
-    }
-    return mass;
+      return { weight: counts[row]! / all, mass: weights.map(weight => weight / total) };
+    });
   });
+}
+
+/** [head][slot]: weighted mean over the rows. */
+function expectedMass(question: string, texts: readonly RecallSlots[]): number[][] {
+  const slots = texts.reduce((sum, text) => sum + text.slots, 0);
+  return expectedRows(question, texts).map(rows =>
+    Array.from({ length: slots }, (_, slot) => rows.reduce((sum, { weight, mass }) => sum + weight * mass[slot]!, 0)),
+  );
 }
 
 suite('scoring recall slots', function () {
@@ -114,6 +130,42 @@ suite('scoring recall slots', function () {
         assertClose('masses of a head sum to', [sum], [1], 1e-5);
       }
     }
+  });
+
+  test('spans get the weighted mean over the rows of the log of their share of each row’s softmax', async () => {
+    const all = [texts.a, texts.b];
+    // Two spans over both texts, the second with a slot that the first has too; the third has none.
+    const own = (slots: number[], shares: number[]) => ({
+      start: Uint32Array.of(0, 2, 4, 4),
+      slots: Uint32Array.from(slots),
+      shares: Float32Array.from(shares),
+    });
+    const spans = {
+      tokens: Float32Array.of(3, 5, 2),
+      keyHeads: Array.from({ length: Math.max(...recallKeyHeadOf) + 1 }, (_, keyHead) =>
+        keyHead % 2 === 0
+          ? own([1, texts.a.slots, 1, 2], [1, 0.5, 0.25, 1])
+          : own([0, 2, 0, texts.a.slots + 1], [0.75, 0.5, 0.25, 1]),
+      ),
+    };
+    const values = recallValues();
+    const expected = expectedRows('add two', all).flatMap((rows, head) => {
+      const { start, slots, shares } = spans.keyHeads[recallKeyHeadOf[head]!]!;
+      const exponent = values.get('length_exponent')!.data[head]!;
+      const floor = Math.exp(values.get('log_floor')!.data[head]!);
+      return [0, 1, 2].map(span =>
+        rows.reduce((sum, { weight, mass }) => {
+          let part = 0;
+          for (let at = start[span]!; at < start[span + 1]!; at++) part += shares[at]! * mass[slots[at]!]!;
+          return sum + weight * Math.log(part / spans.tokens[span]! ** exponent + floor);
+        }, 0),
+      );
+    });
+    assertClose('before a score', await engine.scoreSpans('add two', ['a', 'b'], spans), expected, 1e-4);
+    await engine.scoreRecall('add two', ['a', 'b']);
+    assertClose('after one', await engine.scoreSpans('add two', ['a', 'b'], spans), expected, 1e-4);
+    await engine.dropRecall('b');
+    await assert.rejects(engine.scoreSpans('add two', ['a', 'b'], spans), { code: 'stale' });
   });
 
   test('a question of 384 tokens and one cut to them weigh the same', async () => {

@@ -77,6 +77,7 @@ export function recallValues(): Map<string, Tensor> {
     ['null_weight', tensor([heads], 0.2, 0.3)],
     ['length_exponent', tensor([heads], 0.2, 0.5)],
     ['log_floor', tensor([heads], 1, -7)],
+    ['row_direction', tensor([heads, 8], 1.5)],
   ]);
 }
 

@@ -18,16 +18,15 @@ import type {
   ReadRequest,
   Reading,
   RecallScores,
+  SpanShares,
   RecallSlots,
   StateChange,
   StateSlots,
 } from '../../src/engine/index.js';
+import { HEAD_SIZE, KEY_HEAD_OF, SHARPNESS, massOf, spanScoresOf, vectorOf, wordsOf } from './fake-recall.js';
 
 const KEY_HEADS = 2;
-const KEY_HEAD_OF = [0, 1, 1];
-const HEAD_SIZE = 32;
 const GROUPS = 2;
-const SHARPNESS = 12;
 
 export class FakeEngine implements Engine {
   /** Labels of the texts that were read, in order. */
@@ -199,6 +198,11 @@ export class FakeEngine implements Engine {
     return { rows: rows.length, slotStart, mass: massOf(rows, parts), nullMass: massOf(['n/a'], parts) };
   }
 
+  scoreSpans(question: string, ids: readonly string[], spans: SpanShares): Promise<Float32Array> {
+    const parts = ids.map(id => this.recall.get(id)!);
+    return Promise.resolve(spanScoresOf(wordsOf(question), parts, spans, this.model.recall.parameters));
+  }
+
   /** The keys of the text's last word, sharpened as `scoreRecall` does. */
   queriesAt(text: string, tokens: number, options: CallOptions = {}): Promise<Float32Array> {
     this.lookups.push(text);
@@ -326,18 +330,6 @@ class FakeState {
   }
 }
 
-function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-}
-
-/** A unit vector of the word's hash. */
-function vectorOf(word: string, head: number): Float32Array {
-  const bytes = createHash('sha256').update(`${head}:${word}`).digest();
-  const vector = Float32Array.from({ length: HEAD_SIZE }, (_, at) => bytes[at % bytes.length]! - 127.5);
-  const length = Math.hypot(...vector);
-  return vector.map(value => value / length);
-}
-
 function gistOf(request: ReadRequest, tokens: number): PackedSlots {
   const slots = request.gistSlots ?? Math.max(2, Math.min(256, Math.floor(Math.sqrt(tokens) / 2)));
   return slotsFrom(`${request.label}\n${request.text}`, slots);
@@ -373,28 +365,4 @@ function packed(sums: Float32Array, counts: Float32Array, slots: number): Recall
     mean.forEach((value, at) => (keys[cell * HEAD_SIZE + at] = Math.round(value / scales[cell]!)));
   }
   return { heads: KEY_HEADS, slots, headSize: HEAD_SIZE, keys, scales, counts };
-}
-
-/** Mean softmax mass of the words over all slots: float32 [heads,N]. */
-function massOf(rows: readonly string[], parts: readonly RecallSlots[]): Float32Array {
-  const total = parts.reduce((sum, part) => sum + part.slots, 0);
-  const mass = new Float32Array(KEY_HEAD_OF.length * total);
-  KEY_HEAD_OF.forEach((keyHead, head) => {
-    for (const row of rows) {
-      const query = vectorOf(row, keyHead);
-      const logits = parts.flatMap(part =>
-        Array.from({ length: part.slots }, (_, slot) => {
-          const cell = keyHead * part.slots + slot;
-          let dot = 0;
-          for (let at = 0; at < HEAD_SIZE; at++) dot += query[at]! * part.keys[cell * HEAD_SIZE + at]!;
-          return SHARPNESS * dot * part.scales[cell]! + Math.log(part.counts[cell]!);
-        }),
-      );
-      const most = Math.max(...logits);
-      const weights = logits.map(logit => Math.exp(logit - most));
-      const sum = weights.reduce((a, b) => a + b, 0);
-      weights.forEach((weight, at) => (mass[head * total + at]! += weight / sum / rows.length));
-    }
-  });
-  return mass;
 }

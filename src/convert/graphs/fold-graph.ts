@@ -214,16 +214,36 @@ export function readGraph(headSize: number, trained?: TrainedFold): Uint8Array {
   return g.finish();
 }
 
-/** Question rows against recall slots: mean softmax mass of each slot (recall.md). */
+/**
+ * Question rows against recall slots: softmax mass of each slot, a weighted mean over the rows, and each row's log of the
+ * sum that it was divided by (recall.md).
+ */
 export function scoreGraph(headSize: number): Uint8Array {
   const g = new GraphBuilder('score');
+  const logits = slotLogits(g, headSize);
+  const rowWeight = g.input(SCORE.rowWeight, 'float32', ['R']);
+  const softmax = g.node('Softmax', [logits], { axis: -1 });
+  g.output(g.node('MatMul', [rowWeight, softmax]), SCORE.mass, 'float32', ['N']);
+  // The largest softmax is 1 over the sum of exp(logit - largest logit).
+  const most = (of: string): string => g.node('ReduceMax', [of, g.integers(1)], { keepdims: 0 });
+  g.output(g.node('Sub', [most(logits), g.node('Log', [most(softmax)])]), SCORE.logSum, 'float32', ['R']);
+  return g.finish();
+}
+
+/** The same softmax, row by row, at some of the slots. */
+export function scoreRowsGraph(headSize: number): Uint8Array {
+  const g = new GraphBuilder('score-rows');
+  const logits = slotLogits(g, headSize);
+  const logSum = g.node('Unsqueeze', [g.input(SCORE.logSum, 'float32', ['R']), g.integers(1)]);
+  g.output(g.node('Exp', [g.node('Sub', [logits, logSum])]), SCORE.rowMass, 'float32', ['R', 'N']);
+  return g.finish();
+}
+
+function slotLogits(g: GraphBuilder, headSize: number): string {
   const query = g.input(SCORE.query, 'float32', ['R', headSize]);
   const key = g.input(SCORE.key, 'int8', ['N', headSize]);
   const scale = g.input(SCORE.scale, 'float32', ['N']);
   const logCount = g.input(SCORE.logCount, 'float32', ['N']);
   const dot = g.node('FusedMatMul', [query, g.node('Cast', [key], { to: 1 })], { transB: 1, alpha: { float: 1 } });
-  const logits = g.node('Add', [g.node('Mul', [dot, scale]), logCount]);
-  const mass = g.node('ReduceMean', [g.node('Softmax', [logits], { axis: -1 }), g.integers(0)], { keepdims: 0 });
-  g.output(mass, SCORE.mass, 'float32', ['N']);
-  return g.finish();
+  return g.node('Add', [g.node('Mul', [dot, scale]), logCount]);
 }

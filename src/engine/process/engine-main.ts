@@ -90,6 +90,8 @@ function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: 
       return target.coarsen(first!, second!, { ...options, giveWay });
     case 'scoreRecall':
       return target.scoreRecall(first!, second!, options);
+    case 'scoreSpans':
+      return target.scoreSpans(first!, second!, third!, options);
     case 'queriesAt':
       return target.queriesAt(first!, second!, options);
     case 'loss':

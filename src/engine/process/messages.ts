@@ -18,6 +18,7 @@ export type CallName =
   | 'putRecall'
   | 'dropRecall'
   | 'scoreRecall'
+  | 'scoreSpans'
   | 'queriesAt'
   | 'generate'
   | 'loss'

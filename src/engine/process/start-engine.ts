@@ -19,6 +19,7 @@ import type {
   ModelDescription,
   ReadRequest,
   RecallScores,
+  SpanShares,
   StateChange,
 } from '../engine.js';
 import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from '../slots.js';
@@ -145,6 +146,15 @@ class EngineProcess implements Engine {
 
   scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores> {
     return this.call('scoreRecall', [question, ids], options);
+  }
+
+  scoreSpans(
+    question: string,
+    ids: readonly string[],
+    spans: SpanShares,
+    options?: CallOptions,
+  ): Promise<Float32Array> {
+    return this.call('scoreSpans', [question, ids, spans], options);
   }
 
   queriesAt(text: string, tokens: number, options?: CallOptions): Promise<Float32Array> {

@@ -1,0 +1,60 @@
+/** Blocks as shares of recall slots: two parts of one file, figures by hand. */
+import assert from 'node:assert/strict';
+import { spanShares } from '../../src/memory/span-shares.js';
+
+/** One key head; each slot's (line, weight) pairs. */
+function part(firstLine: number, slots: readonly (readonly (readonly [number, number])[])[]) {
+  const slotStart = new Uint32Array(slots.length + 1);
+  slots.forEach((pairs, at) => (slotStart[at + 1] = slotStart[at]! + pairs.length));
+  return {
+    firstLine,
+    slots: slots.length,
+    provenance: {
+      slotStart,
+      lines: Uint32Array.from(slots.flat(), ([line]) => line),
+      weights: Uint16Array.from(slots.flat(), ([, weight]) => weight),
+    },
+  };
+}
+
+suite('shares of spans', () => {
+  test('a slot is shared among the blocks that its lines are in, also where those overlap or go on in the next part', () => {
+    const parts = [
+      part(1, [
+        [
+          [1, 3],
+          [2, 1],
+        ],
+        [[3, 2]],
+        [],
+      ]),
+      part(4, [
+        [
+          [1, 1],
+          [9, 3],
+        ],
+      ]),
+    ];
+    const blocks = [
+      { block: { startLine: 1, endLine: 1 }, parts: [0], tokens: 3 },
+      { block: { startLine: 1, endLine: 4 }, parts: [0, 1], tokens: 7 },
+      { block: { startLine: 20, endLine: 22 }, parts: [0, 1], tokens: 0 },
+    ];
+    const { tokens, keyHeads } = spanShares(blocks, parts, Uint32Array.of(10, 13, 14), 1);
+    assert.deepEqual([...tokens], [3, 7, 0]);
+    assert.equal(keyHeads.length, 1);
+    // Line 1 of the second part is line 4 of the file, its line 9 line 12.
+    assert.deepEqual([...keyHeads[0]!.start], [0, 1, 4, 4]);
+    assert.deepEqual([...keyHeads[0]!.slots], [10, 10, 11, 13]);
+    assert.deepEqual([...keyHeads[0]!.shares], [0.75, 1, 1, 0.25]);
+  });
+
+  test('no blocks, no shares', () => {
+    const { tokens, keyHeads } = spanShares([], [], Uint32Array.of(0), 2);
+    assert.equal(tokens.length, 0);
+    assert.deepEqual(
+      keyHeads.map(({ start }) => [...start]),
+      [[0], [0]],
+    );
+  });
+});
