@@ -27,12 +27,13 @@ suite('catalogue', () => {
       'https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct at 12fd25f77366fa6b3b4b768ec3050bf629380bac',
     );
     await access(join(catalogue.folder, model.recallFile!));
-    // Its heads, layer and query head, are those that the fitted values are for: int32 [10,2] of the file.
+    // Its heads, layer and query head, are those that the fitted values are for: int32 [H,2] of the file.
     const fitted = await readFile(join(catalogue.folder, model.recallFile!));
     const header = fitted.subarray(8, 8 + Number(fitted.readBigUInt64LE()));
     const { heads } = JSON.parse(header.toString()) as { heads: { data_offsets: [number, number] } };
-    const start = 8 + header.length + heads.data_offsets[0];
-    const numbers = Array.from({ length: 20 }, (_, i) => fitted.readInt32LE(start + 4 * i));
+    const [from, to] = heads.data_offsets;
+    const start = 8 + header.length + from;
+    const numbers = Array.from({ length: (to - from) / 4 }, (_, i) => fitted.readInt32LE(start + 4 * i));
     assert.deepEqual(model.recall!.heads.flat(), numbers);
   });
 
