@@ -132,7 +132,8 @@ suite('recall heads', () => {
       await assert.rejects(load(short), refused, `${name} too short`);
       const missing = recallValues();
       missing.delete(name);
-      if (!['query_map', 'row_direction'].includes(name)) await assert.rejects(load(missing), refused, `${name} missing`);
+      if (!['query_map', 'row_direction'].includes(name))
+        await assert.rejects(load(missing), refused, `${name} missing`);
     }
     for (const head of [
       [3, 0],
