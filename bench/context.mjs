@@ -4,13 +4,21 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { root } from '../scripts/set-up.mjs';
+import { SetUpError, root } from '../scripts/set-up.mjs';
 import { SCHEDULES, openReader } from './context/measure.mjs';
 import { plot, summarise, table, times } from './context/report.mjs';
 import { TASKS, TEXTS, documentOf } from './context/tasks.mjs';
 
-/** Reads the command's arguments; an unknown one throws. */
+/** Reads the command's arguments. */
 export function contextOptions(args) {
+  try {
+    return optionsOf(args);
+  } catch (error) {
+    throw new SetUpError(error.message, 2);
+  }
+}
+
+function optionsOf(args) {
   const { values } = parseArgs({
     args,
     options: {

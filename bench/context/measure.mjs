@@ -100,7 +100,14 @@ async function measure(model, tokenizer, { shared, questions }, { schedule, whol
   const asking = clock();
   const answers = [];
   for (const question of questions) answers.push(await askOne(model, tokenizer, session.fork(), question));
-  return { tokens: shared.length, slots: session.slots.slots, read, asked: asking(), answers };
+  return {
+    tokens: shared.length,
+    slots: session.slots.slots,
+    questions: answers.length,
+    read,
+    asked: asking(),
+    answers,
+  };
 }
 
 async function askOne(model, tokenizer, session, { question, ask, answer, wanted }) {

@@ -72,10 +72,10 @@ export function times(results) {
     '| text | tokens | attention | slots | reading, s | processor, s | questions | asking, s | processor, s |',
     '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
   ];
-  for (const { text, tokens, schedule, slots, read, asked, answers } of results) {
+  for (const { text, tokens, schedule, slots, questions, read, asked } of results) {
     const name = SCHEDULES[schedule].name;
     lines.push(
-      `| ${text} | ${tokens.toLocaleString('en')} | ${name} | ${slots} | ${read.wall} | ${read.cpu} | ${answers.length} | ${asked.wall} | ${asked.cpu} |`,
+      `| ${text} | ${tokens.toLocaleString('en')} | ${name} | ${slots} | ${read.wall} | ${read.cpu} | ${questions} | ${asked.wall} | ${asked.cpu} |`,
     );
   }
   return lines.join('\n');
