@@ -85,7 +85,11 @@ export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
     before.delete(row.path);
     if (isToBeRead(row)) waiting.push(row);
     if (old && !isWhole(row)) leave(old);
-    if (!old || !sameRow(old, row)) changes.push(write => write.putRow(row));
+    if (old && sameRow(old, row)) continue;
+    changes.push(write => {
+      // What was forgotten meanwhile stays so until the next look.
+      if (!old || store.ledger.get(row.path)) write.putRow(row);
+    });
   }
   throwIfCancelled(signal);
   for (const row of before.values()) {

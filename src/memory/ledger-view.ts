@@ -58,6 +58,8 @@ export class LedgerView {
     await this.note(async () => {
       await store.batch(write => {
         for (const { path, size, mtimeMs } of rows) {
+          // It may have been forgotten since it was looked at.
+          if (store.ledger.get(path) === undefined) continue;
           write.putRow({ path, size, mtimeMs, contentHash: '', state: 'waiting' });
         }
       });

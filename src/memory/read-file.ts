@@ -6,6 +6,7 @@
 import { throwIfCancelled, type Log, type ProgressListener } from '../base/index.js';
 import type { Engine, PackedSlots, Reading } from '../engine/index.js';
 import type { Budget } from './budget.js';
+import { unlessForgotten } from './forgetting.js';
 import { GiveWay } from './give-way.js';
 import { COARSENESSES, coarsenessOf, memoryEndings, memoryKeyOf } from './memory-keys.js';
 import { eachPart, hashOfPart, type TextPart } from './parts.js';
@@ -47,6 +48,7 @@ export interface ReadTokens {
   readonly read: number;
 }
 
+const NOTHING_READ: ReadTokens = { tokens: 0, read: 0 };
 /** Slots of the gist of a text of several parts: the most that one text may have (memory.md). */
 const GIST_SLOTS = 256;
 
@@ -68,16 +70,24 @@ export async function readFile(
   work: ReadParts,
   onTokens: (tokens: number) => void,
 ): Promise<ReadTokens | undefined> {
-  const { store, files } = work;
+  const { store, files, log } = work;
+  const isForgotten = (): ReadTokens => {
+    log('info', `${path} was forgotten meanwhile; it is not read.`);
+    return NOTHING_READ;
+  };
+  if (store.ledger.get(path) === undefined) return isForgotten();
   const found = await readParts(path, work, onTokens);
+  if (found === 'forgotten') return isForgotten();
   if (found === undefined || !('parts' in found)) return found;
   const { seen, parts, tokens, read, unwritten } = found;
   const levels = parts.map(({ key }) => coarsenessOf(key, path, memoryEndings(work.model, work.settings)) ?? 0);
   const hasGists = levels.every(level => level < 3);
-  const gist = parts.length > 1 && hasGists ? await gistOfParts(path, found, work) : undefined;
+  const needsGist = parts.length > 1 && hasGists;
+  const gist = needsGist ? await gistOfParts(path, found, work) : undefined;
+  if (needsGist && gist === undefined) return isForgotten();
   const after = read > 0 ? await files.read(path, work.signal) : undefined;
   const unchanged = after === undefined || (after.ok && after.value.contentHash === seen.contentHash);
-  await store.batch(write => {
+  const isKept = await unlessForgotten(path, store, write => {
     if (unwritten) write.putMemory(unwritten.key, unwritten.memory);
     write.putRow({
       ...rowOf(path, seen, parts, store),
@@ -86,6 +96,7 @@ export async function readFile(
       ...(!unchanged && { state: 'stale', reason: 'changed while it was read' }),
     });
   });
+  if (!isKept) return isForgotten();
   if (unwritten) work.budget?.add(unwritten.key, unwritten.memory);
   await work.budget?.keep();
   return { tokens, read };
@@ -94,7 +105,8 @@ export async function readFile(
 export async function skipFile(path: string, reason: string, store: Store, seen?: Seen): Promise<void> {
   const old = store.ledger.get(path);
   const { size, mtimeMs } = seen ?? old ?? { size: 0, mtimeMs: 0 };
-  await store.ledger.put({ path, size, mtimeMs, contentHash: '', state: 'skipped', reason, readAt: Date.now() });
+  const row: LedgerRow = { path, size, mtimeMs, contentHash: '', state: 'skipped', reason, readAt: Date.now() };
+  await unlessForgotten(path, store, write => write.putRow(row));
 }
 
 /** The file's text does not outlive this call. A file of one part is written by the caller, together with its final row. */
@@ -102,7 +114,7 @@ async function readParts(
   path: string,
   work: ReadParts,
   onTokens: (tokens: number) => void,
-): Promise<PartsOfFile | ReadTokens | undefined> {
+): Promise<PartsOfFile | ReadTokens | 'forgotten' | undefined> {
   const { store, model, settings } = work;
   const source = await work.files.read(path, work.signal);
   if (!source.ok) {
@@ -113,7 +125,7 @@ async function readParts(
   const { text, ...seen } = source.value;
   if (!/\S/.test(text)) {
     await skipFile(path, 'empty', store, seen);
-    return { tokens: 0, read: 0 };
+    return NOTHING_READ;
   }
   const way = new GiveWay();
   const cuts: TextPart[] = [];
@@ -145,7 +157,8 @@ async function readParts(
       unwritten = { key, memory };
       break;
     }
-    await store.batch(write => writePart(write, key, memory, { ...rowOf(path, seen, parts, store), state: 'reading' }));
+    const row: LedgerRow = { ...rowOf(path, seen, parts, store), state: 'reading' };
+    if (!(await unlessForgotten(path, store, write => writePart(write, key, memory, row)))) return 'forgotten';
     work.budget?.add(key, memory);
     await work.budget?.keep(former);
     // What was read may have been coarsened to make room.
@@ -193,9 +206,13 @@ function valuesOf(reading: Reading): Pick<FileMemory, 'tokens' | 'gist' | 'recal
 
 /**
  * Key of the memory that holds the gist of all parts, composed in their order and kept under the hash of their hashes; it
- * has no recall slots of its own.
+ * has no recall slots of its own. Undefined where the file was forgotten meanwhile.
  */
-async function gistOfParts(path: string, { parts, hashes, tokens }: PartsOfFile, work: ReadParts): Promise<MemoryKey> {
+async function gistOfParts(
+  path: string,
+  { parts, hashes, tokens }: PartsOfFile,
+  work: ReadParts,
+): Promise<MemoryKey | undefined> {
   const { store, model, settings, signal } = work;
   const contentHash = hashOfPart(hashes.join(' '));
   const key = memoryKeyOf(path, contentHash, model, settings);
@@ -210,7 +227,7 @@ async function gistOfParts(path: string, { parts, hashes, tokens }: PartsOfFile,
   const gist = packAsGist(state);
   throwIfCancelled(signal);
   const none = new Float32Array(0);
-  await store.putMemory(key, {
+  const memory: FileMemory = {
     ...{ path, contentHash, tokens, gist },
     recall: {
       heads: recall.heads,
@@ -221,8 +238,8 @@ async function gistOfParts(path: string, { parts, hashes, tokens }: PartsOfFile,
       counts: none,
     },
     provenance: { slotStart: new Uint32Array(recall.heads), lines: new Uint32Array(0), weights: new Uint16Array(0) },
-  });
-  return key;
+  };
+  return (await unlessForgotten(path, store, write => write.putMemory(key, memory))) ? key : undefined;
 }
 
 function gistOf(store: Store, key: MemoryKey): PackedSlots | undefined {

@@ -130,10 +130,13 @@ export interface WorkspaceMemory extends Disposable {
   summaryMark(): Uint8Array | undefined;
   /** Kept until something of the folder is forgotten. */
   keepSummaryMark(mark: Uint8Array): Promise<void>;
-  /** Drops a file's memory and recomposes. A path that is not in the memory is a `not-found` error. */
-  forget(path: string, options?: WorkOptions): Promise<void>;
+  /**
+   * Drops a file's memory and recomposes. A path that is not in the memory is a `not-found` error. Gives the coverage that the
+   * next look at the folder will find: a forgotten file that is still there waits.
+   */
+  forget(path: string, options?: WorkOptions): Promise<Coverage>;
   /** Drops everything of this workspace. */
-  forgetAll(): Promise<void>;
+  forgetAll(): Promise<Coverage>;
   /** Writes what is remembered into one file, for another machine or folder; looks at no file of the workspace. */
   exportTo(file: string, options?: ExportOptions): Promise<ExportReport>;
   /**

@@ -5,9 +5,10 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { LongviewError, failed, messageOf, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
+import { failed, messageOf, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
 import { documentKind, placeName } from './documents/index.js';
+import { forgetEverything, forgetPath, foundAgain } from './forgetting.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { dropState } from './kept-state.js';
 import { SUMMARY_MARK, scanLedger } from './ledger-scan.js';
@@ -247,39 +248,26 @@ export class Workspace implements WorkspaceMemory {
     return this.store.putBlob(SUMMARY_MARK, mark);
   }
 
-  forget(path: string, options: WorkOptions = {}): Promise<void> {
-    return this.alone(options, async work => {
-      let gone = await this.store.forget(path);
-      if (gone.rows + gone.memories === 0 && !path.endsWith('/')) gone = await this.store.forget(`${path}/`);
-      if (gone.rows + gone.memories === 0) {
-        throw new LongviewError('not-found', `${path} is not in the memory: see the paths in the list of files.`);
-      }
-      this.forgot = true;
-      await this.dropState();
-      const engine = this.parts.engine.started;
-      if (!engine) return;
+  forget(path: string, options: WorkOptions = {}): Promise<Coverage> {
+    return this.alone(options, work => this.afterForgetting(forgetPath(this.store, path), work));
+  }
+
+  forgetAll(): Promise<Coverage> {
+    return this.alone({}, work => this.afterForgetting(forgetEverything(this.store), work));
+  }
+
+  private async afterForgetting(forgotten: Promise<LedgerRow[]>, work: WorkOptions): Promise<Coverage> {
+    const gone = await forgotten;
+    this.forgot = true;
+    await this.dropState();
+    const engine = this.parts.engine.started;
+    if (engine) {
       await this.index.push(engine);
       await this.state.release(engine);
       const rows = this.ledger.readRows();
       await this.ledger.setAside(await this.state.bringUpToDate(rows, stateWork(engine, work)));
-    });
-  }
-
-  forgetAll(): Promise<void> {
-    return this.alone({}, async () => {
-      const rows = this.store.ledger.all();
-      const memories = this.store.listKeys();
-      await this.store.batch(write => {
-        for (const row of rows) write.deleteRow(row.path);
-        for (const { key } of memories) write.deleteMemory(key);
-      });
-      this.forgot = true;
-      await this.dropState();
-      const engine = this.parts.engine.started;
-      if (!engine) return;
-      await this.index.push(engine);
-      await this.state.release(engine);
-    });
+    }
+    return coverageOf([...this.ledger.rows(), ...(await foundAgain(gone, this.root))]);
   }
 
   /** Beside whatever else runs: it changes nothing. */

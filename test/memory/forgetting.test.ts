@@ -1,15 +1,19 @@
 /**
  * After a file was forgotten and the store was closed, no run of 8 bytes of what was kept of it is in any file of the store:
- * path, keys, memory, its places, and the patched states it was in.
+ * path, keys, memory, its places, and the patched states it was in. And forgetting beside another process that reads, and
+ * where nothing can be written.
  */
 import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { LongviewError, type ErrorCode } from '../../src/base/index.js';
+import { forgetEverything, forgetPath } from '../../src/memory/forgetting.js';
 import { loadState } from '../../src/memory/kept-state.js';
 import { encodeState } from '../../src/memory/state-blob.js';
 import { encodeFileMemory, type Store } from '../../src/memory/store/index.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
+import { plantedText } from './planted-text.js';
 
 const RUN = 8;
 const SECRET = 'private/notes.txt';
@@ -121,4 +125,109 @@ suite('bytes of what was forgotten', function () {
         await never.dispose();
       }
     });
+});
+
+suite('forgetting while another reads', function () {
+  this.timeout(60_000);
+  const folders: Folder[] = [];
+  teardown(async () => {
+    for (const folder of folders.splice(0)) await folder.dispose();
+  });
+
+  /** What is left of a file that `forgets` is called for at each of its readings. */
+  const leftAfter = async (
+    content: Record<string, string>,
+    path: string,
+    forgets: (engine: FakeEngine, forget: () => Promise<unknown>) => void,
+  ): Promise<{ read: string[]; left: string[]; others: number }> => {
+    const folder = await Folder.of(content);
+    folders.push(folder);
+    const engine = new FakeEngine();
+    const reader = await folder.memory(engine, { parts: { least: 4000, most: 9000 } });
+    const other = await folder.memory(() => Promise.reject(new Error('must not start')));
+    forgets(engine, () => other.forget(path));
+    await reader.refresh();
+    const store = await folder.store();
+    const keys = store.listKeys();
+    const left = [...store.ledger.all(), ...keys].map(one => one.path).filter(found => found.startsWith(path));
+    // At the next look it is a file like any other.
+    assert.equal((await reader.scan()).waiting, Object.keys(content).filter(name => name.startsWith(path)).length);
+    return { read: engine.reads, left, others: new Set(keys.map(key => key.path)).size };
+  };
+  const once = (action: () => Promise<unknown>): (() => Promise<void>) => {
+    let done = false;
+    return async () => {
+      if (!done) {
+        done = true;
+        await action();
+      }
+    };
+  };
+
+  test('a file that is being read is not written', async () => {
+    const { read, left, others } = await leftAfter(files(4), 'f2.txt', (engine, forget) => {
+      const now = once(forget);
+      engine.beforeRead = label => (label === 'f2.txt' ? now() : undefined);
+    });
+    assert.deepEqual([left, others], [[], 3]);
+    assert.equal(read.filter(path => path === 'f2.txt').length, 1);
+  });
+
+  test('a file that waits is not read', async () => {
+    const { read, left, others } = await leftAfter(files(4), 'f3.txt', (engine, forget) => {
+      const now = once(forget);
+      engine.beforeRead = label => (label === 'f0.txt' ? now() : undefined);
+    });
+    assert.deepEqual([left, others, read.includes('f3.txt')], [[], 3, false]);
+  });
+
+  test('a folder, and of a long file no part comes back', async () => {
+    const content = { ...files(2), 'own/long.txt': plantedText(40_000).text, 'own/short.txt': 'a few words' };
+    const { read, left, others } = await leftAfter(content, 'own/', (engine, forget) => {
+      const now = once(forget);
+      engine.beforeRead = label => {
+        const parts = engine.reads.filter(path => path === 'own/long.txt').length;
+        return label === 'own/long.txt' && parts === 2 ? now() : undefined;
+      };
+    });
+    assert.deepEqual([left, others], [[], 2]);
+    // Two parts, and the one that was being read.
+    assert.equal(read.filter(path => path === 'own/long.txt').length, 3);
+  });
+
+  test('the coverage is the one that the next look finds', async () => {
+    const folder = await Folder.of({ ...files(2), 'own/a.txt': 'a word', 'own/gone.txt': 'another' });
+    folders.push(folder);
+    const memory = await folder.memory(new FakeEngine());
+    await memory.refresh();
+    await folder.remove('own/gone.txt');
+    const after = await memory.forget('own');
+    assert.deepEqual([after.total, after.read, after.waiting], [3, 2, 1]);
+    assert.deepEqual(await memory.scan(), after);
+    assert.deepEqual(await memory.forgetAll(), await memory.scan());
+  });
+
+  test('where nothing can be written it says what to do, with the folder to delete', async () => {
+    const failing = (code: ErrorCode): Store => {
+      const fails = (): Promise<never> => Promise.reject(new LongviewError(code, 'no'));
+      const store = {
+        folder: '/data/of it',
+        ledger: { all: () => [] },
+        listKeys: () => [],
+        forget: fails,
+        batch: fails,
+      };
+      return store as unknown as Store;
+    };
+    const remove = process.platform === 'win32' ? 'rmdir /s /q "/data/of it"' : "rm -r '/data/of it'";
+    const orDelete = `or delete all memory of this folder, with no Longview running: ${remove}`;
+    await assert.rejects(forgetPath(failing('disk-full'), 'a.txt'), {
+      code: 'disk-full',
+      message: `a.txt was not forgotten: the disk is full or fails. Free some space and try again, ${orDelete}`,
+    });
+    await assert.rejects(forgetEverything(failing('permission')), {
+      code: 'permission',
+      message: `The folder was not forgotten: /data/of it may not be written. Allow it and try again, ${orDelete}`,
+    });
+  });
 });

@@ -16,9 +16,8 @@ export async function runForget(call: Call, dir: string, path: string | undefine
   const root = folderOf(dir);
   const file = path === undefined ? undefined : relativeTo(root, path);
   await withHouse(call, root, flags, async ({ memory }) => {
-    if (file === undefined) await memory.forgetAll();
-    else await memory.forget(file, { signal, onProgress: surface.progress });
-    const coverage = memory.coverage();
+    const options = { signal, onProgress: surface.progress };
+    const coverage = await (file === undefined ? memory.forgetAll() : memory.forget(file, options));
     if (flags.json) surface.json({ forgotten: file ?? null, coverage });
     else surface.out(`Forgot ${file === undefined ? 'everything' : escaped(file)}. ${coverageLine(coverage)}\n`);
   });
