@@ -19,16 +19,17 @@ export function scriptUses(folder, paths) {
     const source = program.getSourceFile(file);
     const path = within(file);
     for (const { name, offset } of outlineOf(service.getNavigationTree(file))) {
-      definitions.push({ name, path, line: lineOf(file, offset).line + 1 });
+      if (!passesOn(identifierAt(source, offset))) {
+        definitions.push({ name, path, line: lineOf(file, offset).line + 1 });
+      }
     }
     const visit = node => {
-      if (ts.isIdentifier(node) && !ts.findAncestor(node, ts.isImportDeclaration)) {
+      if (ts.isIdentifier(node) && !ts.findAncestor(node, ts.isImportDeclaration) && !passesOn(node)) {
         const start = node.getStart(source);
-        const found = service.getDefinitionAtPosition(file, start) ?? [];
-        const targets = found.filter(one => one.name === node.text && files.includes(one.fileName));
-        if (targets.length === 1 && targets[0].fileName !== file) {
+        const target = definitionOf(service, program, file, start, node.text);
+        if (target && files.includes(target.fileName) && target.fileName !== file) {
           const { line, character } = lineOf(file, start);
-          const [{ fileName, textSpan }] = targets;
+          const { fileName, textSpan } = target;
           const right = { path: within(fileName), line: lineOf(fileName, textSpan.start).line + 1 };
           uses.push({ path, line: line + 1, column: character, name: node.text, right });
         }
@@ -39,6 +40,40 @@ export function scriptUses(folder, paths) {
   }
   service.dispose();
   return { uses, definitions };
+}
+
+/** The only definition of that name, through names that only pass it on (`module.exports = { name }`). */
+function definitionOf(service, program, file, offset, name) {
+  let at = { fileName: file, textSpan: { start: offset } };
+  for (let hops = 0; hops < 5; hops++) {
+    const found = service.getDefinitionAtPosition(at.fileName, at.textSpan.start) ?? [];
+    const others = found.filter(
+      one => one.name === name && !(one.fileName === at.fileName && one.textSpan.start === at.textSpan.start),
+    );
+    if (others.length !== 1) return undefined;
+    [at] = others;
+    const source = program.getSourceFile(at.fileName);
+    if (!source || !passesOn(identifierAt(source, at.textSpan.start))) return at;
+  }
+  return undefined;
+}
+
+function identifierAt(source, offset) {
+  const search = node =>
+    ts.forEachChild(node, child => (child.pos <= offset && offset < child.end ? child : undefined));
+  let node = source;
+  for (let inner = search(node); inner; inner = search(node)) node = inner;
+  return node;
+}
+
+/** Whether a name stands for what is defined elsewhere: in `{ name }` of an object or a pattern, or of a module required. */
+function passesOn(node) {
+  const { parent } = node;
+  if (!parent) return false;
+  if (ts.isShorthandPropertyAssignment(parent) || ts.isExportSpecifier(parent)) return true;
+  if (ts.isBindingElement(parent)) return true;
+  const value = ts.isVariableDeclaration(parent) && parent.name === node ? parent.initializer : undefined;
+  return value !== undefined && /^require\(/.test(value.getText());
 }
 
 function* outlineOf({ text, kind, nameSpan, spans, childItems = [] }) {

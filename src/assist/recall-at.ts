@@ -85,10 +85,11 @@ async function among(found: FoundDefinitions, request: RecallAtRequest, options:
   const isOwn =
     found.definitions.some(one => one.path === path) ||
     definitions.definitionsIn(path, before).some(one => one.name === identifier);
-  const meansOwn = !context.isMember || (isSelf(context.receiver) && !isParent(context.receiver));
-  if (isOwn && meansOwn) return none('defined in this file');
-  // Bound is judged by patterns, and shadowing a name that the file imports is rare.
-  if (context.isBound && !context.imports.some(one => one.names.has(identifier))) return none('bound in this file');
+  // What an import names is not a method of the file's own, and hardly ever shadowed: bound is judged by patterns.
+  const isImported = !context.isMember && context.imports.some(one => one.names.has(identifier));
+  const mayMeanOwn = context.isMember ? isSelf(context.receiver) && !isParent(context.receiver) : !isImported;
+  if (isOwn && mayMeanOwn) return none('defined in this file');
+  if (context.isBound && !isImported) return none('bound in this file');
 
   const use: Use = { identifier, path, language, context };
   const weighed = distant.map(definition => ({ definition, ...signalsOf(definition, use) })).sort(byScore);

@@ -84,6 +84,8 @@ suite('recall at a place', () => {
     const shadowed =
       'from lib.retry import send_with_backoff\nfor send_with_backoff in senders:\n    send_with_backoff';
     assert.deepEqual(places(await at('new.py', shadowed)), ['lib/retry.py:1']);
+    const method = 'from lib.socket import clear\nclass Other:\n    def clear(self):\n        return clear';
+    assert.equal(places(await at('new.py', method))[0], 'lib/socket.py:5');
     const own = 'class Other(Socket):\n    def close(self):\n        ';
     assert.equal((await at('new.py', `${own}self.close`)).how, 'defined in this file');
     assert.equal(places(await at('new.py', `${own}super().close`))[0], 'lib/socket.py:2');

@@ -282,6 +282,11 @@ suite('definitions', () => {
     test(`of ${path}`, () => assert.deepEqual(list(path, text), expected));
   }
 
+  test('a word that begins statements elsewhere is a name where the language declares it', () => {
+    const text = 'export function not(a) {}\nexport const using = () => 1;\nif (a) {\n}\n';
+    assert.deepEqual(list('a.ts', text), ['1 function not', '2 function using']);
+  });
+
   test('a backtick in a pattern does not hide what comes after it', () => {
     assert.deepEqual(list('a.js', 'const mark = /`/;\nfunction after() {}\n'), ['1 constant mark', '2 function after']);
   });

@@ -96,7 +96,7 @@ function matching(
     const groups = rule.pattern.exec(text);
     if (!groups) continue;
     const name = groups.groups?.['name'];
-    if (name !== undefined && (notNames.has(name) || !anyName.test(name))) continue;
+    if (name !== undefined && ((notNames.has(name) && !rule.declares) || !anyName.test(name))) continue;
     return { rule, name, within: groups.groups?.['in'] };
   }
   return undefined;

@@ -12,6 +12,8 @@ export interface LineRule {
   readonly within: readonly ScopeKind[];
   /** What the deeper lines below it are; `other` if not given. */
   readonly opens?: ScopeKind;
+  /** A keyword stands before the name, so that it is one whatever it means in other languages: `function not`. */
+  readonly declares?: boolean;
 }
 
 const file: readonly ScopeKind[] = ['file'];

@@ -11,6 +11,7 @@ export const scriptRules: readonly LineRule[] = [
     kind: 'function',
     within: within.file,
     opens: 'function',
+    declares: true,
   }),
   rule(String.raw`${exported}(?:abstract\s+)?class\s+(?<name>[\w$]+)`, {
     kind: 'class',
@@ -38,6 +39,7 @@ export const scriptRules: readonly LineRule[] = [
     kind: 'function',
     within: within.file,
     opens: 'function',
+    declares: true,
   }),
   rule(String.raw`${exported}(?:const|let|var)\s+(?<name>[\w$]+)\s*(?::[^=]+)?=\s*class\b`, {
     kind: 'class',
