@@ -22,6 +22,7 @@ npm run bench -- server-delay [FILES]    how fast the server answers while it re
 npm run bench -- long-document [--tokens N] [--real]
                                 one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
 npm run bench -- kills [COUNT [SEED]]    kill -9 at random moments (default 200) of reading, composing, forgetting, exporting
+npm run bench -- damage [CASES [SEED]]    so many damaged stores (default 1,000) open, keep what is sound, and are whole again
 npm run bench -- portable [MB]      export and import of a made-up memory: speed and peak memory (default 400 MB)
 npm run bench -- recall [FOLDER...] [--peers] [--tokens N] [--slots 4,8] [--only NAME,...] [--kinds doc,prose,definition]
                                 [--seed N] [--json FILE]    questions that repositories ask themselves, by BM25, MiniLM, a
@@ -91,6 +92,14 @@ await main(async () => {
     if (code !== 0) throw new SetUpError(output);
     const { kills } = await import('./kills.mjs');
     await kills(Number(files[0] ?? 200), Number(files[1] ?? 1));
+    return;
+  }
+  if (command === 'damage') {
+    await ensurePackages();
+    const { code, output } = await compile();
+    if (code !== 0) throw new SetUpError(output);
+    const { damage } = await import('./damage.mjs');
+    await damage(Number(files[0] ?? 1000), Number(files[1] ?? 1));
     return;
   }
   if (command === 'portable') {

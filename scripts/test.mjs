@@ -3,6 +3,7 @@
 //   npm test                    all steps
 //   npm test -- unit            only the named steps (format build lint cruise l10n unit model vscode)
 import { existsSync, readdirSync, statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import {
   SetUpError,
@@ -26,7 +27,7 @@ const steps = {
   lint: () => quiet(node([bin('eslint', 'bin', 'eslint.js'), '.', '--max-warnings', '0'], { capture: true })),
   cruise: () => quiet(node([join('scripts', 'cruise.mjs')], { capture: true })),
   l10n: () => quiet(node([join('scripts', 'l10n.mjs'), '--check'], { capture: true })),
-  unit: () => mocha(testFiles(path => !path.startsWith('model/'))),
+  unit: unitTests,
   model: modelTests,
   vscode: vscodeTests,
 };
@@ -74,16 +75,50 @@ function testFiles(wanted) {
     .map(path => join('out', 'test', path.replace(/\.ts$/, '.js')));
 }
 
-/** Runs test files in one mocha process; `timeout` is milliseconds for one test. */
-async function mocha(files, { timeout = 20_000 } = {}) {
+/** Rooms of tests that take longest: begun first, so that no processor waits for them in the end. */
+const longest = ['memory', 'cli', 'server', 'webview', 'engine'];
+
+/** One mocha process a room (what is shared among tests is made once in each), as many at a time as there are processors. */
+async function unitTests() {
+  const rooms = new Map();
+  for (const file of testFiles(path => !path.startsWith('model/'))) {
+    const room = file.split(/[\\/]/)[2];
+    rooms.set(room, [...(rooms.get(room) ?? []), file]);
+  }
+  const rank = room => (longest.indexOf(room) + longest.length + 1) % (longest.length + 1);
+  const waiting = [...rooms.keys()].sort((a, b) => rank(a) - rank(b));
+  const outcomes = [];
+  const worker = async () => {
+    for (let room = waiting.shift(); room !== undefined; room = waiting.shift())
+      outcomes.push(await countsOf(rooms.get(room), { timeout: 60_000 }).catch(error => ({ room, error })));
+  };
+  await Promise.all(Array.from({ length: Math.min(4, Math.max(2, availableParallelism())) }, worker));
+  const failures = outcomes.filter(({ error }) => error);
+  const bug = failures.find(({ error }) => !(error instanceof SetUpError));
+  if (bug) throw bug.error;
+  if (failures.length > 0)
+    throw new SetUpError(failures.map(({ room, error }) => `test/${room}:\n${error.message}`).join('\n'));
+  return { summary: summaryOf(outcomes) };
+}
+
+async function mocha(files, options) {
+  return { summary: summaryOf([await countsOf(files, options)]) };
+}
+
+function summaryOf(outcomes) {
+  const sum = name => outcomes.reduce((total, counts) => total + counts[name], 0);
+  return `${sum('passing')} tests of ${sum('files')} files${sum('pending') > 0 ? `, ${sum('pending')} pending` : ''}`;
+}
+
+/** Runs test files in one mocha process; `timeout` is milliseconds for one test. Throws where one fails. */
+async function countsOf(files, { timeout }) {
   if (files.length === 0) throw new SetUpError('No test files found.');
   const options = ['--ui', 'tdd', '--reporter', 'dot', '--forbid-only', '--timeout', String(timeout)];
   const { code, output } = await node([bin('mocha', 'bin', 'mocha.js'), ...options, ...files], { capture: true });
   if (code !== 0) throw new SetUpError(`${output.trimEnd()}\n✗ failed (exit code ${code})`);
-  const passing = /(\d+) passing/.exec(output)?.[1];
-  if (!passing || passing === '0') throw new SetUpError(`${output.trimEnd()}\n✗ no test ran`);
-  const pending = /(\d+) pending/.exec(output)?.[1];
-  return { summary: `${passing} tests of ${files.length} files${pending ? `, ${pending} pending` : ''}` };
+  const count = word => Number(new RegExp(`(\\d+) ${word}`).exec(output)?.[1] ?? 0);
+  if (count('passing') === 0) throw new SetUpError(`${output.trimEnd()}\n✗ no test ran`);
+  return { passing: count('passing'), pending: count('pending'), files: files.length };
 }
 
 /** The tests that need the real model, which is fetched and converted once. */

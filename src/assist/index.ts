@@ -4,6 +4,7 @@ export type { AskOptions, AskRequest, AskResult } from './ask.js';
 export { checkCitations, placeInDocument, placeOf, referencesIn, shownPlace } from './citations.js';
 export type { CheckedText, Citation, Place, Reference } from './citations.js';
 export { coverageLine, reasonsLine } from './coverage.js';
+export { commitOf } from './git.js';
 export { promptOf, styleFor } from './prompt.js';
 export type { Prompt, PromptParts, PromptStyle } from './prompt.js';
 export { summarize, summaryCoverageLine } from './summarize.js';

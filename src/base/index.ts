@@ -4,6 +4,7 @@ export type { ErrorCode, Result } from './errors.js';
 export { nativeFailure } from './native-library.js';
 export { escaped } from './escaped.js';
 export { IGNORE_FILES, VERSION_CONTROL, walkedAfterChangeOf } from './changed-path.js';
+export { makeFolder } from './make-folder.js';
 export { silentLog } from './log.js';
 export type { Log, LogLevel } from './log.js';
 export { DisposableStack } from './disposable.js';

@@ -5,6 +5,7 @@
 import * as vscode from 'vscode';
 import type { SummaryTarget } from '../protocol/index.js';
 import type { AskView } from './ask-view.js';
+import { labelOf } from './folder-choice.js';
 import { command } from './ids.js';
 import { chooseFolder, userCommand, type Services } from './services.js';
 
@@ -54,7 +55,8 @@ function ofSelection(): Wanted {
   const last = end.character === 0 && end.line > start.line ? end.line - 1 : end.line;
   const { folder, path } = placeOf(editor.document.uri);
   const target = linesOf(editor.document, path, start.line, last);
-  return { folder, target, title: vscode.l10n.t('Summary of {0}', `${path}:${target.startLine}-${target.endLine}`) };
+  const title = vscode.l10n.t('Summary of {0}', `${path}:${target.startLine}-${target.endLine}`);
+  return { folder: folder.uri, target, title };
 }
 
 function ofFile(given: vscode.Uri | undefined): Wanted {
@@ -63,9 +65,9 @@ function ofFile(given: vscode.Uri | undefined): Wanted {
   const { folder, path } = placeOf(uri);
   const title = vscode.l10n.t('Summary of {0}', path);
   const unsaved = vscode.workspace.textDocuments.find(one => one.isDirty && one.uri.toString() === uri.toString());
-  if (!unsaved) return { folder, target: { kind: 'file', path }, title };
+  if (!unsaved) return { folder: folder.uri, target: { kind: 'file', path }, title };
   const target = linesOf(unsaved, path, 0, unsaved.lineCount - 1);
-  return { folder, target, title, maxSentences: sentencesOfFile };
+  return { folder: folder.uri, target, title, maxSentences: sentencesOfFile };
 }
 
 /** Lines as the editor shows them, counted from 0 here. */
@@ -83,8 +85,9 @@ async function ofFolder(given: vscode.Uri | undefined): Promise<Wanted | undefin
   const uri = given ?? (await pickFolder());
   if (!uri) return undefined;
   const { folder, path } = placeOf(uri);
-  const target: SummaryTarget = path === '' ? { kind: 'workspace' } : { kind: 'folder', path };
-  return { folder, target, title: vscode.l10n.t('Summary of {0}', path === '' ? uri.fsPath : `${path}/`) };
+  if (path === '') return workspaceTarget(folder);
+  const title = vscode.l10n.t('Summary of {0}', `${path}/`);
+  return { folder: folder.uri, target: { kind: 'folder', path }, title };
 }
 
 async function pickFolder(): Promise<vscode.Uri | undefined> {
@@ -97,8 +100,11 @@ async function pickFolder(): Promise<vscode.Uri | undefined> {
 
 async function ofWorkspace(): Promise<Wanted | undefined> {
   const folder = await chooseFolder();
-  if (!folder) return undefined;
-  const title = vscode.l10n.t('Summary of {0}', folder.name);
+  return folder && workspaceTarget(folder);
+}
+
+function workspaceTarget(folder: vscode.WorkspaceFolder): Wanted {
+  const title = vscode.l10n.t('Summary of {0}', labelOf(folder));
   return { folder: folder.uri, target: { kind: 'workspace' }, title };
 }
 
@@ -109,8 +115,8 @@ async function ofChanges(given: ChangesArguments | undefined): Promise<Wanted | 
   if (since === undefined) return undefined;
   const isLast = since === lastSummary;
   const title = isLast
-    ? vscode.l10n.t('Changes in {0} since the last summary', folder.name)
-    : vscode.l10n.t('Changes in {0} since {1}', folder.name, since);
+    ? vscode.l10n.t('Changes in {0} since the last summary', labelOf(folder))
+    : vscode.l10n.t('Changes in {0} since {1}', labelOf(folder), since);
   return { folder: folder.uri, target: { kind: 'changes', since: isLast ? undefined : since }, title };
 }
 
@@ -127,9 +133,9 @@ async function pickSince(): Promise<string | undefined> {
   return typed?.trim() || undefined;
 }
 
-function placeOf(uri: vscode.Uri): { folder: vscode.Uri; path: string } {
+function placeOf(uri: vscode.Uri): { folder: vscode.WorkspaceFolder; path: string } {
   const folder = vscode.workspace.getWorkspaceFolder(uri);
   if (!folder) throw new Error(vscode.l10n.t('{0} is not in this workspace.', uri.fsPath));
   const path = uri.toString() === folder.uri.toString() ? '' : vscode.workspace.asRelativePath(uri, false);
-  return { folder: folder.uri, path };
+  return { folder, path };
 }

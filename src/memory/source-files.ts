@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { failed, ok, type Result } from '../base/index.js';
 import { DocumentReader, documentKind, documentNames, type Places } from './documents/index.js';
 import type { MemorySettings } from './settings.js';
-import { readBytes, readText, walkWorkspace, type SkipReason, type Verdict } from './walk/index.js';
+import { holdsPrivateKey, readBytes, readText, walkWorkspace, type SkipReason, type Verdict } from './walk/index.js';
 
 /** A file, or a folder that is skipped as a whole (its path ends with `/`). */
 export interface SeenFile {
@@ -52,6 +52,8 @@ export interface SourceFiles {
 export function filesOf(root: string, settings: MemorySettings): SourceFiles {
   const { maxFileBytes: maxBytes, exclude, named } = settings;
   const documents = new DocumentReader();
+  // The walk sees the beginning of a file only.
+  const isSecret = (path: string, text: string): boolean => !named.includes(path) && holdsPrivateKey(text);
   return {
     async *walk(known, part = {}) {
       const verdict = (path: string, size: number, mtimeMs: number): Verdict | undefined => {
@@ -72,13 +74,16 @@ export function filesOf(root: string, settings: MemorySettings): SourceFiles {
         const read = await readText(join(root, path), options);
         if (!read.ok) return failed(read.reason);
         const { text, hash, size, mtimeMs } = read.value;
+        if (isSecret(path, text)) return failed('secret');
         return ok({ text, contentHash: hash, size, mtimeMs });
       }
       const read = await readBytes(join(root, path), options);
       if (!read.ok) return failed(read.reason);
       const { bytes, hash, size, mtimeMs } = read.value;
       const document = await documents.read(kind, hash, bytes, signal);
-      return document.ok ? ok({ ...document.value, contentHash: hash, size, mtimeMs }) : document;
+      if (!document.ok) return document;
+      if (isSecret(path, document.value.text)) return failed('secret');
+      return ok({ ...document.value, contentHash: hash, size, mtimeMs });
     },
   };
 }

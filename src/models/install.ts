@@ -3,11 +3,20 @@
  * written, and one rename that makes it be there. One process at a time per model; nothing half-made is ever found.
  */
 import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { LongviewError, codeOf, quoted, silentLog, throwIfCancelled } from '../base/index.js';
+import { dirname, join } from 'node:path';
+import {
+  LongviewError,
+  codeOf,
+  makeFolder,
+  messageOf,
+  quoted,
+  silentLog,
+  systemReason,
+  throwIfCancelled,
+} from '../base/index.js';
 import type { Log, ProgressListener } from '../base/index.js';
-import { convertModel } from '../convert/index.js';
 import type { ConvertOptions, GraphRunner, ModelEntry } from '../convert/index.js';
 import { bundledCheckpoint, bundledFile } from './bundled.js';
 import { entryOf, readCatalogue } from './catalogue.js';
@@ -89,7 +98,7 @@ export async function installModel(
   const folder = modelFolder(data, chosen);
   if (!again && (await isThere(folder, plan))) return installed(data, chosen, options.licence);
   if (plan.diskBytes !== undefined) await options.agree?.(chosen, plan.quantisation);
-  await mkdir(modelsFolder(data), { recursive: true });
+  makeModelsFolder(data);
   const onWait = (holder: number) => {
     log('info', `Another process (${holder}) is installing ${chosen}; waiting for it.`);
     options.onProgress?.({ task: `Waiting for another process that installs ${chosen}`, done: 0, unit: 'steps' });
@@ -103,6 +112,16 @@ export async function installModel(
     log('info', `Model ${chosen} is installed in ${folder}.`);
     return findModel(data, chosen);
   });
+}
+
+function makeModelsFolder(data: string): void {
+  const folder = modelsFolder(data);
+  try {
+    makeFolder(folder, { existsSync, mkdirSync, dirname });
+  } catch (cause) {
+    const why = codeOf(cause) === 'not-found' ? 'cannot be made there: choose another place' : systemReason(cause);
+    throw new LongviewError(codeOf(cause), `The models folder ${folder} ${why ?? `(${messageOf(cause)})`}.`, { cause });
+  }
 }
 
 /** What is there already, under the licence that the user states, if any. */
@@ -188,7 +207,9 @@ async function convertInto(
   { catalogue, plan }: { catalogue: Catalogue; plan: Plan },
   options: InstallOptions,
 ): Promise<void> {
-  const { signal, onProgress, run, convert = convertModel } = options;
+  const { signal, onProgress, run } = options;
+  // Loaded when it is needed: most commands look for a model, and few make one.
+  const convert = options.convert ?? (await import('../convert/index.js')).convertModel;
   const { chosen, known, licence, quantisation } = plan;
   const entry: ModelEntry = {
     name: chosen,

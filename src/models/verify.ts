@@ -3,8 +3,7 @@
  * prompt of its conversion and held against what the checkpoint gave. Changes nothing.
  */
 import { LongviewError } from '../base/index.js';
-import { verifyStoredCheck } from '../convert/index.js';
-import type { GraphRunner } from '../convert/index.js';
+import type { GraphRunner, verifyStoredCheck as StoredCheck } from '../convert/index.js';
 import type { InstalledModel } from './installed.js';
 import { verifyFiles } from './manifest.js';
 import type { VerifyOptions } from './manifest.js';
@@ -23,7 +22,8 @@ export async function verifyModel(
 ): Promise<VerifiedModel> {
   await verifyFiles(folder, manifest, options);
   // This room knows a part of the manifest; the converter wrote it whole.
-  const whole = manifest as unknown as Parameters<typeof verifyStoredCheck>[1];
+  const whole = manifest as unknown as Parameters<typeof StoredCheck>[1];
+  const { verifyStoredCheck } = await import('../convert/index.js');
   const check = await verifyStoredCheck(folder, whole, run, options.signal, options.onProgress);
   if (check.difference <= check.tolerance) return check;
   throw new LongviewError(

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { assertGolden } from './golden.js';
@@ -149,6 +149,19 @@ suite('command line', function () {
     const usage = inData('status', '--json');
     assert.equal(usage.code, 2);
     assert.equal((JSON.parse(usage.out) as { error: { code: string } }).error.code, 'usage');
+  });
+
+  test('a data folder where no folder can be made: one line, exit code 1', function () {
+    if (!existsSync('/proc/self')) this.skip();
+    for (const command of [
+      ['model', 'add', '--yes'],
+      ['status', 'workspace'],
+    ]) {
+      const { code, out, err } = longview(...command, '--data', '/proc/nowhere');
+      assert.deepEqual([code, out], [1, '']);
+      // `model add` has said before what it installs.
+      assert.match(err.trimEnd().split('\n').at(-1)!, /^longview: .*\/proc\/nowhere/);
+    }
   });
 
   test('ask without a model and without a terminal: no download, the message says size and what to do', () => {

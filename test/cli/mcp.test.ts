@@ -237,6 +237,16 @@ suite('longview mcp', function () {
     while ((await read()) < 2) await sleep(20);
   });
 
+  test('changes where there is no git are refused before anything is read', async () => {
+    const { client } = await connect([work]);
+    const since = await call(client, 'longview_summarize', { since: 'HEAD', readSeconds: 3000 });
+    assert.equal(since.isError, true);
+    assert.match(textOf(since), /is in no git repository/);
+    const status = await call(client, 'longview_status', {});
+    const { folders } = status.structuredContent as { folders: { coverage: { read: number } }[] };
+    assert.equal(folders[0]!.coverage.read, 0);
+  });
+
   test('two clients at once on one folder: both are answered, and one’s reading serves the other', async () => {
     const [one, two] = [await connect([work]), await connect([work])];
     const ask = (client: Client): Promise<CallToolResult> => call(client, 'longview_ask', { question, maxTokens: 4 });

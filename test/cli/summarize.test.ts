@@ -75,6 +75,13 @@ suite('longview summarize', function () {
     );
   });
 
+  test('lines beyond the end of the file: those up to its last one, and a line that says so', () => {
+    const { code, out, err } = longview('workspace/lib/door.js', '--lines', '2-999', '--json');
+    assert.equal(code, 0, err);
+    assert.match(err, /^door\.js ends at line 4: lines 2-4 it is\.$/m);
+    assert.equal((JSON.parse(out) as SummaryResult).summary[0]!.places[0]!.endLine, 4);
+  });
+
   test('a link that leads out of the workspace is refused, one that stays in it is not', () => {
     writeFileSync(join(scratch, 'outside.js'), door);
     const links: [string, string][] = [

@@ -156,6 +156,13 @@ suite('documents: Word', () => {
 });
 
 suite('documents: limits', () => {
+  test('tables in tables, deeper than they can be followed, are too complex', async function () {
+    this.timeout(60_000);
+    const depth = 20_000;
+    const nested = `${'<w:tbl><w:tr><w:tc>'.repeat(depth)}${paragraph('in')}${'</w:tc></w:tr></w:tbl>'.repeat(depth)}`;
+    assert.equal(await textOf('docx', await docx(nested)), 'too complex');
+  });
+
   test('an archive that says it unpacks to more than 200 MB is not unpacked', async function () {
     this.timeout(60_000);
     const bomb = await docx('', { 'word/document.xml': Buffer.alloc(201_000_000, ' ') });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import fc from 'fast-check';
 import { openWorkspaceMemory, type WorkspaceMemory } from '../../src/memory/index.js';
-import { openStore, storeFolder } from '../../src/memory/store/index.js';
+import { openStore, storeFolder, type Store } from '../../src/memory/store/index.js';
 import { walkedAfterChangeOf } from '../../src/base/index.js';
 import { FakeEngine } from './fake-engine.js';
 
@@ -132,6 +132,8 @@ suite('a scan of what changed', function () {
 
 /** Two memories of one folder, each with a store and an engine of its own. */
 class TwoMemories {
+  private readonly stores: Store[] = [];
+
   private constructor(
     private readonly top: string,
     private readonly root: string,
@@ -165,6 +167,7 @@ class TwoMemories {
   }
 
   async dispose(): Promise<void> {
+    for (const store of this.stores) await store.dispose();
     for (const memory of this.memories) await memory.dispose();
     await rm(this.top, { recursive: true, force: true });
   }
@@ -203,11 +206,8 @@ class TwoMemories {
   }
 
   private async rows(at: 0 | 1): Promise<object[]> {
-    const store = await openStore(storeFolder(join(this.top, `data${at}`), this.root), { workspace: this.root });
-    try {
-      return store.ledger.all().map(row => ({ ...row, readAt: undefined }));
-    } finally {
-      await store.dispose();
-    }
+    const folder = storeFolder(join(this.top, `data${at}`), this.root);
+    const store = (this.stores[at] ??= await openStore(folder, { workspace: this.root }));
+    return store.ledger.all().map(row => ({ ...row, readAt: undefined }));
   }
 }

@@ -49,7 +49,7 @@ suite('exports and imports of other processes', function () {
   test('killed while it exports: the file that was there is whole, and the next export takes the rest away', async () => {
     const random = randomNumbers(5);
     let unfinished = 0;
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 5; round++) {
       if (!(await killed('export', source, nameIn(source), random() * 30))) unfinished++;
       assert.deepEqual(await readFile(nameIn(source)), sound);
     }
@@ -62,7 +62,7 @@ suite('exports and imports of other processes', function () {
   test('killed while it imports: the store is sound, and the same import completes it', async () => {
     const random = randomNumbers(6);
     let unfinished = 0;
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < 5; round++) {
       const there = await Folder.of(given);
       if (!(await killed('import', there, nameIn(source), random() * 400))) unfinished++;
       const memory = await there.memory(new FakeEngine());

@@ -1,6 +1,7 @@
 /** Export and import of a workspace's memory: what comes back, what is read again, what is refused. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { lstat, readFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LongviewError, type Progress } from '../../src/base/index.js';
@@ -138,6 +139,11 @@ suite('portable memory', function () {
     await rm(link);
     const [missing] = await refusal(memory.exportTo(join(here.root, 'nowhere', 'x')));
     assert.equal(missing, 'not-found');
+    // What takes no files says so in its own ways: /proc that nothing is there, /sys that it is not permitted.
+    for (const folder of ['/proc', '/sys'].filter(it => existsSync(`${it}/kernel`) || existsSync(`${it}/self`))) {
+      const [, why] = await refusal(memory.exportTo(join(folder, 'x'), { replace: true }));
+      assert.match(why, /^Could not write \/(proc|sys)\/x: its folder [a-z, ]+\. Choose another one\.$/);
+    }
     assert.deepEqual((await readdir(dirname(here.root))).sort(), ['data', 'work', 'x.longview-memory']);
   });
 

@@ -1,5 +1,6 @@
 /** What people have, byte by byte, through to the lines that recall shows: encodings, line ends, names, links, secrets, reasons. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { chmod, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import iconv from 'iconv-lite';
@@ -145,6 +146,21 @@ suite('real bytes', function () {
     assert.deepEqual(engine.reads, ['a/b.md']);
     const leak = memory.file('leak.md');
     assert.deepEqual([leak?.state, leak?.reason], ['skipped', 'outside workspace']);
+  });
+
+  test('a file with a private key far inside is a secret, once it is found; named it is read', async () => {
+    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    await folder.write('notes.md', `${'Some words of a long text.\n'.repeat(2000)}\n${pem}`);
+    const memory = await folder.memory(engine);
+    for (let round = 0; round < 2; round++) {
+      await memory.refresh();
+      assert.deepEqual(engine.reads, []);
+      assert.deepEqual([memory.file('notes.md')?.state, memory.file('notes.md')?.reason], ['skipped', 'secret']);
+    }
+    await memory.dispose();
+    const naming = await folder.memory(engine, { named: ['notes.md'] });
+    await naming.refresh();
+    assert.equal(naming.file('notes.md')?.state, 'read');
   });
 
   test('secrets are never read unless named; vendored code is where a .longviewignore takes it back', async () => {

@@ -1,5 +1,6 @@
 /** The walk over a tree with everything that goes wrong in workspaces, row by row. */
 import assert from 'node:assert/strict';
+import { generateKeyPairSync } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +8,7 @@ import { dirname, join } from 'node:path';
 import iconv from 'iconv-lite';
 import { walkWorkspace } from '../../src/memory/walk/index.js';
 import type { WalkOptions, WalkedFile } from '../../src/memory/walk/index.js';
-import { secretByName } from '../../src/memory/walk/secret-files.js';
+import { holdsPrivateKey, secretByName } from '../../src/memory/walk/secret-files.js';
 
 const KEY = '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEA\n';
 
@@ -200,6 +201,46 @@ suite('walk: rows', () => {
     const path = Array.from({ length: 400 }, (_, at) => `d${at}`).join('/');
     await write({ [`${path}/end.txt`]: 'x' });
     assert.deepEqual(told(await walk()), [`${path}/end.txt`]);
+  });
+});
+
+suite('walk: private keys inside a text', () => {
+  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  const locked = rsa.export({ type: 'pkcs1', format: 'pem', cipher: 'aes-128-cbc', passphrase: 'p' }).toString();
+  const open = rsa.export({ type: 'pkcs1', format: 'pem' }).toString();
+  const texts = (key: string): string[] => [
+    `# Notes\n\n${key}\nand more\n`,
+    `{"key": ${JSON.stringify(key)}}`,
+    `const key =\n${key
+      .trim()
+      .split('\n')
+      .map(line => `  '${line}\\n'`)
+      .join(' +\n')};\n`,
+    key.replace(/^/gm, '> ').replaceAll('\n', '\r\n'),
+    `-----BEGIN PRIVATE KEY-----\n...\n${key}`,
+  ];
+
+  test('a whole one is found, in prose, JSON, source code and quotations', () => {
+    for (const key of [pem, locked, open]) for (const text of texts(key)) assert.ok(holdsPrivateKey(text), text);
+  });
+
+  test('its marks alone, one cut short, a stand-in and a public key are none', () => {
+    const publicKey = generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    const others = [
+      'Look for `-----BEGIN RSA PRIVATE KEY-----` and `-----END RSA PRIVATE KEY-----`.',
+      `${open.slice(0, 300)}...\n-----END RSA PRIVATE KEY-----\n`,
+      open.slice(0, -20),
+      `-----BEGIN PRIVATE KEY-----\n${'x'.repeat(64)}\n-----END PRIVATE KEY-----\n`,
+      open.replace('END RSA', 'END EC'),
+      publicKey,
+    ];
+    for (const text of others) assert.ok(!holdsPrivateKey(text), text);
+  });
+
+  test('a text of a million marks takes no longer than its length', () => {
+    assert.ok(!holdsPrivateKey('-----BEGIN PRIVATE KEY-----'.repeat(1_000_000)));
+    assert.ok(!holdsPrivateKey('-'.repeat(10_000_000)));
   });
 });
 

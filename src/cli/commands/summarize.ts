@@ -26,7 +26,8 @@ export interface SummarizeFlags extends ConsentFlags {
 
 export async function runSummarize(call: Call, given: string, flags: SummarizeFlags): Promise<void> {
   const { surface, signal } = call;
-  const { root, target } = locate(given, flags);
+  const { root, target, note } = locate(given, flags);
+  if (note !== undefined) surface.note(note);
   await ensureModel(call, flags);
   const result = await withHouse(call, root, flags, async ({ memory, engine }) =>
     summarize(
@@ -53,8 +54,15 @@ function endOf({ notes, coverage }: SummaryResult): string {
   return `\n${[...notes, summaryCoverageLine(coverage)].join('\n\n')}\n`;
 }
 
+interface Located {
+  readonly root: string;
+  readonly target: SummaryTarget;
+  /** What is not as it was asked for. */
+  readonly note?: string;
+}
+
 /** Which workspace a path belongs to, and what of it is meant. */
-function locate(given: string, flags: SummarizeFlags): { root: string; target: SummaryTarget } {
+function locate(given: string, flags: SummarizeFlags): Located {
   const stat = statSync(resolve(given), { throwIfNoEntry: false });
   if (!stat) throw new LongviewError('not-found', `There is no file or folder ${escaped(resolve(given))}`);
   const around = (folder: string): string => workspaceAround(folder, dataOf(flags)) ?? folder;
@@ -66,19 +74,27 @@ function locate(given: string, flags: SummarizeFlags): { root: string; target: S
     if (inside !== '') throw new LongviewError('usage', `Changes are those of a whole workspace: name ${root}`);
     return { root, target: { kind: 'changes', since: flags.since } };
   }
-  if (flags.lines !== undefined) return { root, target: selection(path, inside, flags.lines, stat.isDirectory()) };
+  if (flags.lines !== undefined) return { root, ...selection(path, inside, flags.lines, stat.isDirectory()) };
   if (!stat.isDirectory()) return { root, target: { kind: 'file', path: inside } };
   return { root, target: inside === '' ? { kind: 'workspace' } : { kind: 'folder', path: inside } };
 }
 
-function selection(file: string, path: string, lines: string, isFolder: boolean): SummaryTarget {
+function selection(file: string, path: string, lines: string, isFolder: boolean): Omit<Located, 'root'> {
   if (isFolder) throw new LongviewError('usage', `${basename(file)} is a folder; --lines are those of a file.`);
   const [, from, to] = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(lines) ?? [];
   const startLine = Number(from);
   const all = readFileSync(file, 'utf8').split('\n');
-  const endLine = Math.min(Number(to ?? from), all.length);
+  if (all.at(-1) === '') all.pop(); // What follows the last line end is no line.
+  const wanted = Number(to ?? from);
+  const endLine = Math.min(wanted, all.length);
   if (!(startLine >= 1 && startLine <= endLine)) {
     throw new LongviewError('usage', `--lines ${lines}: give lines of the file as FIRST-LAST; it has ${all.length}.`);
   }
-  return { kind: 'selection', path, startLine, endLine, text: all.slice(startLine - 1, endLine).join('\n') };
+  const text = all.slice(startLine - 1, endLine).join('\n');
+  return {
+    target: { kind: 'selection', path, startLine, endLine, text },
+    ...(wanted > endLine && {
+      note: `${basename(file)} ends at line ${endLine}: lines ${startLine}-${endLine} it is.`,
+    }),
+  };
 }

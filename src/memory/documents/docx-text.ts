@@ -30,7 +30,7 @@ const MOST_UNPACKED = 200_000_000;
 /** How compound files begin: what Office writes for a document with a password, and wrote before 2007. */
 const COMPOUND = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 
-/** Reasons: `encrypted`, `damaged`, `too large`. */
+/** Reasons: `encrypted`, `damaged`, `too large`, `too complex` (tables in tables without end). */
 export async function docxText(bytes: Uint8Array): Promise<Result<DocumentText>> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.subarray(0, 8).equals(COMPOUND)) {
@@ -43,9 +43,14 @@ export async function docxText(bytes: Uint8Array): Promise<Result<DocumentText>>
     const document = await treeOf(buffer);
     const text = new DocxLines(document).done();
     return text ? ok(text) : failed('too large');
-  } catch {
-    return failed('damaged');
+  } catch (error) {
+    return failed(isStackFull(error) ? 'too complex' : 'damaged');
   }
+}
+
+/** The XML was sound, and deeper than it can be followed. */
+function isStackFull(error: unknown): boolean {
+  return error instanceof RangeError && /call stack/.test(error.message);
 }
 
 /** The document's tree, without making HTML of it. */

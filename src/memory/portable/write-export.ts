@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { lstat, open, readdir, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { LongviewError, codeOf, messageOf, throwIfCancelled } from '../../base/index.js';
+import { LongviewError, codeOf, messageOf, systemReason, throwIfCancelled, type ErrorCode } from '../../base/index.js';
 import {
   encodeFileMemory,
   isWhole,
@@ -202,13 +202,12 @@ function isAlive(pid: number): boolean {
 function writeError(error: unknown, file: string): Error {
   if (error instanceof LongviewError || error instanceof RangeError || error instanceof TypeError) return error;
   const code = codeOf(error);
-  const advice =
-    code === 'disk-full'
-      ? 'The disk is full: free some space.'
-      : code === 'not-found'
-        ? 'Its folder is not there.'
-        : code === 'permission'
-          ? 'you may not write there. Choose another folder.'
-          : `(${messageOf(error)})`;
-  return new LongviewError(code, `Could not write ${file}: ${advice}`, { cause: error });
+  const advice: Partial<Record<ErrorCode, string>> = {
+    'disk-full': 'the disk is full. Free some space.',
+    'not-found': 'its folder is not there, or takes no files. Choose another one.',
+    permission: 'its folder may not be written by you. Choose another one.',
+  };
+  const reason = systemReason(error);
+  const other = reason === undefined ? messageOf(error) : `its folder ${reason}.`;
+  return new LongviewError(code, `Could not write ${file}: ${advice[code] ?? other}`, { cause: error });
 }

@@ -3,11 +3,11 @@
  * to read only, where nothing may be written. What is damaged is built anew from what is left of it (`salvage.ts`). Never
  * looks into values: that is `store.ts`.
  */
-import { link, mkdir, rename, rm } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { link, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LongviewError, codeOf } from '../../base/index.js';
+import { LongviewError, codeOf, makeFolder } from '../../base/index.js';
 import type { Log } from '../../base/index.js';
 import { COPY_FOLDER } from './compact.js';
 import { inspectDataFile } from './data-file.js';
@@ -51,7 +51,7 @@ export async function openEnvironment(folder: string, options: OpenEnvironmentOp
   }
   let mark: OpenMark | undefined;
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder, { existsSync, mkdirSync, dirname }, 0o700);
     mark = await enter(folder, options);
     const { path } = mark;
     const databases = openDatabases(folder);
