@@ -132,7 +132,7 @@ suite('a scan of what changed', function () {
 
 /** Two memories of one folder, each with a store and an engine of its own. */
 class TwoMemories {
-  private readonly stores: Store[] = [];
+  private readonly stores: (Store | undefined)[] = [];
 
   private constructor(
     private readonly top: string,
@@ -167,7 +167,7 @@ class TwoMemories {
   }
 
   async dispose(): Promise<void> {
-    for (const store of this.stores) await store.dispose();
+    for (const store of this.stores) await store?.dispose();
     for (const memory of this.memories) await memory.dispose();
     await rm(this.top, { recursive: true, force: true });
   }
