@@ -21,6 +21,9 @@ import {
 
 const bin = (...path) => join('node_modules', ...path);
 
+/** Rooms of tests that take longest: begun first, so that no processor waits for them in the end. */
+const longest = ['memory', 'cli', 'server', 'webview', 'engine'];
+
 const steps = {
   format: () => quiet(node([bin('prettier', 'bin', 'prettier.cjs'), '--check', '.'], { capture: true })),
   build: () => quiet(withSetUpLock(() => compile())),
@@ -74,9 +77,6 @@ function testFiles(wanted) {
     .sort()
     .map(path => join('out', 'test', path.replace(/\.ts$/, '.js')));
 }
-
-/** Rooms of tests that take longest: begun first, so that no processor waits for them in the end. */
-const longest = ['memory', 'cli', 'server', 'webview', 'engine'];
 
 /** One mocha process a room (what is shared among tests is made once in each), as many at a time as there are processors. */
 async function unitTests() {
