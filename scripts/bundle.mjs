@@ -61,6 +61,13 @@ builds.push(
 
 cpSync(join(root, 'node_modules', 'pdfjs-dist', 'cmaps'), join(dist, 'cmaps'), { recursive: true });
 
+// What `longview calibrate` reads where no folder is named: rooms with doc comments, as they are.
+for (const room of ['assist', 'calibrate', 'convert', 'engine', 'memory', 'models'])
+  cpSync(join(root, 'src', room), join(dist, 'calibration', room), {
+    recursive: true,
+    filter: path => !path.endsWith('.json'),
+  });
+
 await buildWebviews(join(dist, 'webview'));
 
 for (const file of [

@@ -17,11 +17,19 @@ const always = [
   'extension/dist/engine-main.js',
   'extension/dist/check-main.js',
   'extension/dist/documents-main.js',
+  'extension/dist/calibration/engine/reader.ts',
   'extension/dist/cmaps/UniGB-UCS2-H.bcmap',
   'extension/dist/cmaps/LICENSE',
   'extension/dist/node_modules/lmdb/index.js',
 ];
-const never = [/\.map$/, /\.tsx?$/, /(^|\/)(src|test|out)\/.*\.(ts|mjs)$/, /\.env/, /\.vsix$/, /\.abi\d+\./];
+const never = [
+  /\.map$/,
+  /^(?!extension\/dist\/calibration\/).*\.tsx?$/,
+  /(^|\/)(src|test|out)\/.*\.(ts|mjs)$/,
+  /\.env/,
+  /\.vsix$/,
+  /\.abi\d+\./,
+];
 /** The package without a model, compressed. */
 const mostBytes = 40e6;
 

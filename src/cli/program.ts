@@ -4,6 +4,7 @@
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { AskFlags } from './commands/ask.js';
+import type { CalibrateFlags } from './commands/calibrate.js';
 import type { ExportFlags } from './commands/export.js';
 import type { ForgetFlags } from './commands/forget.js';
 import type { ConvertFlags } from './commands/model-convert.js';
@@ -137,6 +138,19 @@ export function buildProgram(call: Call): Command {
     .action(async (dirs: string[], _flags, command: Command) => {
       const { runMcp } = await import('./commands/mcp.js');
       await runMcp(call, dirs, command.optsWithGlobals<GlobalFlags>());
+    });
+  program
+    .command('calibrate')
+    .description('find and fit the recall heads of a model, from commented code')
+    .argument('<model>', 'a name of `model list`')
+    .argument('[folder...]', 'folders with commented source (default: the sources of Longview)')
+    .option('--tokens <count>', 'read at most so many tokens (default: 60,000)', wholeNumber)
+    .option('--fresh', 'find heads anew where the model has fitted ones, instead of going on from them')
+    .option('--dry-run', 'measure only, change nothing')
+    .option('--json', 'one JSON object on stdout')
+    .action(async (name: string, folders: string[], _flags, command: Command) => {
+      const { runCalibrate } = await import('./commands/calibrate.js');
+      await runCalibrate(call, name, folders, command.optsWithGlobals<CalibrateFlags>());
     });
   addModelCommands(program, call);
   return program;

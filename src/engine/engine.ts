@@ -89,7 +89,7 @@ export interface ReadRequest {
   readonly text: string;
   /** Tokens merged into one recall slot, at least 1. */
   readonly tokensPerRecallSlot: number;
-  /** Slots of the gist for a text of that many tokens; default `clamp(sqrt(T)/2, 16, 256)` (memory.md). */
+  /** Slots of the gist for a text of that many tokens; default `clamp(sqrt(T)/2, 16, 256)` (memory.md); 0: none is made. */
   readonly gistSlots?: number;
 }
 

@@ -61,7 +61,7 @@ export async function readSinks(model: Model, tokenizer: TextTokenizer): Promise
 export async function readText(
   model: Model,
   tokenizer: TextTokenizer,
-  heads: RecallHeads,
+  heads: Pick<RecallHeads, 'keyHeads'>,
   request: ReadRequest,
   options: CallOptions = {},
 ): Promise<Reading> {
@@ -73,11 +73,12 @@ export async function readText(
   const lineOfToken = new Uint32Array(ids.length);
   lineOfToken.set(linesOfTokens(request.text, encoded.ends), prefix.length);
 
-  const gist = new GistBuilder(model, ids.length, request.gistSlots ?? gistSlotsFor(ids.length));
+  const gistSlots = request.gistSlots ?? gistSlotsFor(ids.length);
+  const gist = gistSlots > 0 ? new GistBuilder(model, ids.length, gistSlots) : undefined;
   const session = await KvmSession.start(model, {
     schedule: readingSchedule(model),
     windowChunks: kvm.readingWindowChunks,
-    onLeaving: tokens => gist.add(tokens),
+    ...(gist && { onLeaving: tokens => gist.add(tokens) }),
   });
   const merger = new RecallMerger(
     model.folder,
@@ -99,7 +100,11 @@ export async function readText(
   throwIfCancelled(options.signal);
   return {
     tokens: ids.length,
-    gist: packSlots(await gist.finish(await windowTokens(model, session))),
+    gist: packSlots(
+      gist
+        ? await gist.finish(await windowTokens(model, session))
+        : emptySlots(groupsOf(architecture), architecture.headSize),
+    ),
     recall: packRecall(merger.slots),
     lineOfToken,
     slotOfToken: withoutSinks(merger.slotOfToken(), heads.keyHeads.length, ids.length, kvm.sinks),
@@ -107,7 +112,12 @@ export async function readText(
 }
 
 /** Un-rotated keys of the recall key heads, the first `skip` tokens left out. */
-async function recallKeys(model: Model, heads: RecallHeads, pass: Pass, skip: number): Promise<KeySlots> {
+async function recallKeys(
+  model: Model,
+  heads: Pick<RecallHeads, 'keyHeads'>,
+  pass: Pass,
+  skip: number,
+): Promise<KeySlots> {
   const { headSize, frequencies } = model.manifest.architecture;
   const groups = heads.keyHeads.length;
   const n = pass.rotation.rows - skip;

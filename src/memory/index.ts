@@ -18,6 +18,8 @@ export type { ExportReport, ImportReport } from './portable/index.js';
 export type { Shard } from './shards.js';
 export { budgetsOf } from './budget-defaults.js';
 export { DEFAULT_SETTINGS } from './settings.js';
+export { filesOf } from './source-files.js';
+export type { SourceFiles, SourceText } from './source-files.js';
 export type { MemorySettings } from './settings.js';
 export type { Block } from './block.js';
 export { blocksOf, isProse, lineCountOf, linesOf } from './blocks.js';

@@ -13,6 +13,8 @@ export type { HubId } from './hub-id.js';
 export { factsOf } from './facts.js';
 export type { ModelFacts } from './facts.js';
 export { bytesOf, verifyFiles } from './manifest.js';
+export { writeRecall } from './recall-values.js';
+export type { RecallEntry } from './recall-values.js';
 export { verifyModel } from './verify.js';
 export type { VerifiedModel } from './verify.js';
 export type { ModelManifest } from './manifest.js';

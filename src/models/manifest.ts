@@ -25,6 +25,7 @@ const manifestFile = z.looseObject({
       family: z.string(),
       layers: z.number(),
       kvmLayers: z.number().optional(),
+      heads: z.number().optional(),
       keyHeads: z.number(),
       headSize: z.number(),
     })
