@@ -132,15 +132,18 @@ async function massesOf(
     const own = rows.slice(first, first + together);
     const count = own[0]!.length / size;
     const joined = new Float32Array(together * count * size);
-    const pool = new Float32Array(together * together * count);
-    own.forEach((part, i) => {
-      joined.set(part, i * part.length);
-      pool.fill(1 / count, (i * together + i) * count, (i * together + i + 1) * count);
-    });
+    own.forEach((part, i) => joined.set(part, i * part.length));
     const keyHead = keyHeadPlace(architecture, heads[first]!);
     const slots = memory.slots[keyHead]!;
-    const mass = await calibration.mass({ rows: joined, map, temperature: 1, pool, slots });
-    own.forEach((_, i) => masses.push(memory.onFunctions(keyHead, mass, i * slots.scales.length)));
+    const attention = await calibration.attend({ rows: joined, map, temperature: 1, slots });
+    const width = slots.scales.length;
+    own.forEach((_, i) => {
+      const mean = new Float32Array(width);
+      for (let row = i * count; row < (i + 1) * count; row++) {
+        for (let slot = 0; slot < width; slot++) mean[slot]! += attention[row * width + slot]! / count;
+      }
+      masses.push(memory.onFunctions(keyHead, mean, 0));
+    });
   }
   return masses;
 }

@@ -1,9 +1,10 @@
 /**
- * The score of recall (recall.md) for a batch of questions over one shared memory, its loss and the gradients of all fitted
- * values: cross-entropy of the function asked for among all functions.
+ * The score of recall (models/README.md) for a batch of questions over one shared memory, its loss and the gradients of all
+ * fitted values: cross-entropy of the function asked for among all functions.
  *
- * score = sum over heads of w·log(mass/n^a + exp(e)) - u·log(nullMass/n^a + exp(e)), n the function's tokens, mass the
- * weighted mean over the question's rows of the softmax mass on them. Attention is lent; everything else is computed here.
+ * score = sum over heads of w·(sum over rows of c·log(mass/n^a + exp(e))) - u·log(nullMass/n^a + exp(e)), n the function's
+ * tokens, mass the row's softmax mass on them, c what the row counts, nullMass the contentless question's weighted mean.
+ * Attention is lent; everything else is computed here.
  */
 import type { HeadAttention, Look } from '../engine/index.js';
 import { zerosLike } from './fit-parameters.js';
@@ -38,7 +39,11 @@ export class RecallFit {
     group: FitGroup,
     questions: readonly FitQuestion[],
   ): Promise<readonly Float64Array[]> {
-    return (await this.forward(parameters, group, questions, false)).scores;
+    const scores = questions.map(() => new Float64Array(group.memory.functions));
+    for (let head = 0; head < this.keyHeadOf.length; head++) {
+      addScores(scores, valuesOf(parameters, head), await this.look(parameters, head, group, questions));
+    }
+    return scores;
   }
 
   /** Mean loss of some questions, and its gradient by every value. */
@@ -47,68 +52,58 @@ export class RecallFit {
     group: FitGroup,
     questions: readonly FitQuestion[],
   ): Promise<{ readonly loss: number; readonly gradients: FitParameters }> {
-    const { memory } = group;
-    const { scores, heads } = await this.forward(parameters, group, questions, true);
-    const { loss, byScore } = crossEntropy(scores, questions, memory);
+    const scores = questions.map(() => new Float64Array(group.memory.functions));
+    const seen: Seen[] = [];
+    for (let head = 0; head < this.keyHeadOf.length; head++) {
+      seen.push(await this.look(parameters, head, group, questions));
+      addScores(scores, valuesOf(parameters, head), seen[head]!);
+    }
+    const { loss, byScore } = crossEntropy(scores, questions, group.memory);
     const gradients = zerosLike(parameters);
-    for (const [head, look] of heads.entries()) {
-      const byMass = backThroughScore(parameters, gradients, head, memory, look.masses, byScore);
-      const slots = memory.slots[this.keyHeadOf[head]!]!.scales.length;
-      const massGradient = new Float32Array(byMass.length * slots);
-      byMass.forEach((gradient, i) => {
-        memory.gradientOnSlots(this.keyHeadOf[head]!, gradient, massGradient, i * slots);
+    for (const [head, own] of seen.entries()) {
+      const { byMass, byWeight } = backThroughScore(valuesOf(parameters, head), gradients, head, own, byScore);
+      const byAttention = new Float32Array(own.attention.length);
+      const slots = byAttention.length / byMass.length;
+      byMass.forEach((row, at) => {
+        group.memory.gradientOnSlots(this.keyHeadOf[head]!, row, byAttention, at * slots);
       });
-      const back = await this.attention.gradients(look.look, look.attention!, massGradient);
+      const back = await this.attention.gradients(own.look, own.attention, byAttention);
       const size = this.headSize;
       back.map.forEach((value, i) => (gradients.queryMap[head * size * size + i]! += value));
       gradients.logTemperature[head]! += back.logTemperature;
-      this.backThroughWeights(gradients, head, look, back.rowGain);
+      this.backThroughWeights(gradients, head, own, byWeight);
     }
     return { loss, gradients };
   }
 
-  private async forward(
+  private async look(
     parameters: FitParameters,
-    group: FitGroup,
+    head: number,
+    { memory, nullRows }: FitGroup,
     questions: readonly FitQuestion[],
-    keep: boolean,
-  ): Promise<{ scores: Float64Array[]; heads: HeadLook[] }> {
-    const { memory, nullRows } = group;
-    const scores = questions.map(() => new Float64Array(memory.functions));
-    const heads: HeadLook[] = [];
-    for (let head = 0; head < this.keyHeadOf.length; head++) {
-      const parts = [...questions.map(({ rows }) => rows[head]!), nullRows[head]!];
-      const look = this.lookOf(parameters, head, parts, memory);
-      const attended = keep
-        ? await this.attention.attend(look)
-        : { mass: await this.attention.mass(look), attention: undefined };
-      const slots = look.slots.scales.length;
-      const masses = parts.map((_, i) => memory.onFunctions(this.keyHeadOf[head]!, attended.mass, i * slots));
-      addScores(parameters, head, memory, masses, scores);
-      if (keep) heads.push({ look, attention: attended.attention, masses, parts });
-    }
-    return { scores, heads };
-  }
-
-  private lookOf(parameters: FitParameters, head: number, parts: readonly Float32Array[], memory: SharedMemory): Look {
+  ): Promise<Seen> {
     const size = this.headSize;
-    const total = parts.reduce((sum, part) => sum + part.length, 0);
-    const rows = new Float32Array(total);
-    const pool = new Float32Array((parts.length * total) / size);
-    let done = 0;
-    parts.forEach((part, i) => {
-      rows.set(part, done);
-      const weights = this.weightsOf(parameters, head, part);
-      pool.set(weights, (i * total + done) / size);
-      done += part.length;
-    });
-    return {
+    const parts = [...questions.map(({ rows }) => rows[head]!), nullRows[head]!];
+    const rows = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+    const weights = new Float64Array(rows.length / size);
+    const starts = [0];
+    for (const part of parts) {
+      const first = starts.at(-1)!;
+      rows.set(part, first * size);
+      weights.set(this.weightsOf(parameters, head, part), first);
+      starts.push(first + part.length / size);
+    }
+    const keyHead = this.keyHeadOf[head]!;
+    const look: Look = {
       rows,
-      pool,
       map: Float32Array.from(parameters.queryMap.subarray(head * size * size, (head + 1) * size * size)),
       temperature: Math.exp(parameters.logTemperature[head]!),
-      slots: memory.slots[this.keyHeadOf[head]!]!,
+      slots: memory.slots[keyHead]!,
     };
+    const attention = await this.attention.attend(look);
+    const slots = look.slots.scales.length;
+    const masses = Array.from(weights, (_, row) => memory.onFunctions(keyHead, attention, row * slots));
+    return { look, attention, weights, starts, masses, lengths: memory.lengths };
   }
 
   /** Softmax over the rows of q · direction. */
@@ -123,51 +118,122 @@ export class RecallFit {
     return softmax(logits);
   }
 
-  /** `gain` [R]: gradient by each row's weight, times the weight; softmax takes the weighted mean off. */
-  private backThroughWeights(gradients: FitParameters, head: number, look: HeadLook, gain: Float32Array): void {
+  /** `byWeight` [R]: gradient by what each row counts; softmax takes the weighted mean off. */
+  private backThroughWeights(gradients: FitParameters, head: number, seen: Seen, byWeight: Float64Array): void {
     const size = this.headSize;
-    const total = gain.length;
-    let first = 0;
-    look.parts.forEach((part, i) => {
-      const count = part.length / size;
-      let all = 0;
-      for (let row = 0; row < count; row++) all += gain[first + row]!;
-      for (let row = 0; row < count; row++) {
-        const byLogit = gain[first + row]! - look.look.pool[i * total + first + row]! * all;
-        for (let j = 0; j < size; j++) {
-          gradients.rowDirection[head * size + j]! += byLogit * part[row * size + j]!;
+    const { starts, weights, look } = seen;
+    for (let part = 0; part + 1 < starts.length; part++) {
+      let mean = 0;
+      for (let row = starts[part]!; row < starts[part + 1]!; row++) mean += weights[row]! * byWeight[row]!;
+      for (let row = starts[part]!; row < starts[part + 1]!; row++) {
+        const byLogit = weights[row]! * (byWeight[row]! - mean);
+        for (let i = 0; i < size; i++) {
+          gradients.rowDirection[head * size + i]! += byLogit * look.rows[row * size + i]!;
         }
       }
-      first += count;
-    });
+    }
   }
 }
 
-/** What one head saw. `masses` and `parts`: of each question, the contentless one last. */
-interface HeadLook {
+/** What one head saw: R rows of all questions, the contentless one last. */
+interface Seen {
   readonly look: Look;
-  readonly attention: Float32Array | undefined;
-  /** float64 [F] each. */
+  readonly attention: Float32Array;
+  /** [R]: what each row counts in its question. */
+  readonly weights: Float64Array;
+  /** First row of each question, and R. */
+  readonly starts: readonly number[];
+  /** [R] of float64 [F]: each row's mass on each function. */
   readonly masses: readonly Float64Array[];
-  readonly parts: readonly Float32Array[];
+  /** [F]. */
+  readonly lengths: Float64Array;
+}
+
+/** One head's five numbers but for the temperature. */
+interface HeadValues {
+  readonly weight: number;
+  readonly nullWeight: number;
+  readonly lengthExponent: number;
+  readonly floor: number;
+}
+
+function valuesOf(parameters: FitParameters, head: number): HeadValues {
+  return {
+    weight: parameters.weight[head]!,
+    nullWeight: parameters.nullWeight[head]!,
+    lengthExponent: parameters.lengthExponent[head]!,
+    floor: Math.exp(parameters.logFloor[head]!),
+  };
 }
 
 function addScores(
-  parameters: FitParameters,
-  head: number,
-  memory: SharedMemory,
-  masses: readonly Float64Array[],
   scores: readonly Float64Array[],
+  values: HeadValues,
+  { weights, starts, masses, lengths }: Seen,
 ): void {
-  const floor = Math.exp(parameters.logFloor[head]!);
-  const nullMass = masses.at(-1)!;
-  for (let span = 0; span < memory.functions; span++) {
-    const length = memory.lengths[span]! ** parameters.lengthExponent[head]!;
-    const nulls = parameters.nullWeight[head]! * Math.log(nullMass[span]! / length + floor);
+  const { weight, nullWeight, lengthExponent, floor } = values;
+  const nulls = scores.length;
+  for (let span = 0; span < lengths.length; span++) {
+    const length = lengths[span]! ** lengthExponent;
+    let nullMass = 0;
+    for (let row = starts[nulls]!; row < starts[nulls + 1]!; row++) nullMass += weights[row]! * masses[row]![span]!;
+    const nullScore = nullWeight * Math.log(nullMass / length + floor);
     scores.forEach((own, i) => {
-      own[span]! += parameters.weight[head]! * Math.log(masses[i]![span]! / length + floor) - nulls;
+      let sum = 0;
+      for (let row = starts[i]!; row < starts[i + 1]!; row++) {
+        sum += weights[row]! * Math.log(masses[row]![span]! / length + floor);
+      }
+      own[span]! += weight * sum - nullScore;
     });
   }
+}
+
+/** Adds to the gradients of the head's numbers; gives those by each row's mass on each function and by what it counts. */
+function backThroughScore(
+  { weight, nullWeight, lengthExponent, floor }: HeadValues,
+  gradients: FitParameters,
+  head: number,
+  { weights, starts, masses, lengths }: Seen,
+  byScore: readonly Float64Array[],
+): { byMass: Float64Array[]; byWeight: Float64Array } {
+  const nulls = byScore.length;
+  const byMass = masses.map(() => new Float64Array(lengths.length));
+  const byWeight = new Float64Array(weights.length);
+  const add = (name: 'weight' | 'nullWeight' | 'lengthExponent' | 'logFloor', value: number): void => {
+    gradients[name][head]! += value;
+  };
+  for (let span = 0; span < lengths.length; span++) {
+    const length = lengths[span]! ** lengthExponent;
+    const logLength = Math.log(lengths[span]!);
+    let all = 0;
+    byScore.forEach((own, i) => {
+      const gradient = own[span]!;
+      all += gradient;
+      if (gradient === 0) return;
+      for (let row = starts[i]!; row < starts[i + 1]!; row++) {
+        const relative = masses[row]![span]! / length;
+        const found = Math.log(relative + floor);
+        add('weight', gradient * weights[row]! * found);
+        byWeight[row]! += gradient * weight * found;
+        const byRelative = (gradient * weight * weights[row]!) / (relative + floor);
+        add('logFloor', byRelative * floor);
+        add('lengthExponent', -byRelative * relative * logLength);
+        byMass[row]![span] = byRelative / length;
+      }
+    });
+    let nullMass = 0;
+    for (let row = starts[nulls]!; row < starts[nulls + 1]!; row++) nullMass += weights[row]! * masses[row]![span]!;
+    const relative = nullMass / length;
+    add('nullWeight', -all * Math.log(relative + floor));
+    const byRelative = (-all * nullWeight) / (relative + floor);
+    add('logFloor', byRelative * floor);
+    add('lengthExponent', -byRelative * relative * logLength);
+    for (let row = starts[nulls]!; row < starts[nulls + 1]!; row++) {
+      byMass[row]![span] = (weights[row]! * byRelative) / length;
+      byWeight[row]! += (byRelative * masses[row]![span]!) / length;
+    }
+  }
+  return { byMass, byWeight };
 }
 
 /** Mean over the questions; the gradient by each score, 0 for functions that can't be found. */
@@ -184,39 +250,6 @@ function crossEntropy(
     return shares.map((share, other) => (share - (other === span ? 1 : 0)) / scores.length);
   });
   return { loss, byScore };
-}
-
-/** Adds to the five numbers' gradients; gives the gradient by each function's mass, the contentless question's last. */
-function backThroughScore(
-  parameters: FitParameters,
-  gradients: FitParameters,
-  head: number,
-  memory: SharedMemory,
-  masses: readonly Float64Array[],
-  byScore: readonly Float64Array[],
-): Float64Array[] {
-  const floor = Math.exp(parameters.logFloor[head]!);
-  const spans = memory.functions;
-  const byMass = masses.map(() => new Float64Array(spans));
-  const back = (i: number, span: number, gradient: number, ofWeight: 'weight' | 'nullWeight', sign: 1 | -1): void => {
-    if (gradient === 0) return;
-    const length = memory.lengths[span]! ** parameters.lengthExponent[head]!;
-    const relative = masses[i]![span]! / length;
-    gradients[ofWeight][head]! += sign * gradient * Math.log(relative + floor);
-    const byRelative = (sign * gradient * parameters[ofWeight][head]!) / (relative + floor);
-    gradients.lengthExponent[head]! -= byRelative * relative * Math.log(memory.lengths[span]!);
-    gradients.logFloor[head]! += byRelative * floor;
-    byMass[i]![span] = byRelative / length;
-  };
-  for (let span = 0; span < spans; span++) {
-    let all = 0;
-    byScore.forEach((own, i) => {
-      back(i, span, own[span]!, 'weight', 1);
-      all += own[span]!;
-    });
-    back(masses.length - 1, span, all, 'nullWeight', -1);
-  }
-  return byMass;
 }
 
 function softmax(logits: Float64Array): Float64Array {

@@ -1,6 +1,6 @@
 /**
- * Texts whose recall slots share one softmax, and the functions in them: from mass on slots to mass on functions, and back
- * for gradients. A slot's mass is shared evenly among its tokens; a function has the tokens of its lines.
+ * Texts whose recall slots share one softmax, and the functions in them: from attention on slots to mass on functions, and
+ * back for gradients. A slot's mass is shared evenly among its tokens; a function has the tokens of its lines.
  *
  * K key heads, N slots, T tokens, F functions, all of the memory.
  */
@@ -39,15 +39,20 @@ export function withKeyHeads(doc: ReadDoc, places: readonly number[]): ReadDoc {
 
 const NO_SLOT = 0xffffffff;
 
+/** Of one key head: function f has the pairs `start[f]` up to `start[f+1]` of a slot and the part of it that is the function's. */
+interface Shares {
+  readonly start: Uint32Array;
+  readonly slots: Uint32Array;
+  readonly parts: Float32Array;
+}
+
 export class SharedMemory {
   private constructor(
     /** [K]. */
     readonly slots: readonly HeadSlots[],
-    /** [K] of int32 [T]: the slot of each token, -1 for none; and of float32 [N]: tokens of each slot, at least 1. */
-    private readonly slotOf: readonly Int32Array[],
-    private readonly counts: readonly Float32Array[],
-    /** Tokens of each function: from, up to. */
-    private readonly ranges: readonly (readonly [from: number, to: number])[],
+    private readonly shares: readonly Shares[],
+    /** [F]: tokens. */
+    private readonly tokens: readonly number[],
     /** [F]: tokens, at least 1. */
     readonly lengths: Float64Array,
     /** First function of each text. */
@@ -55,99 +60,97 @@ export class SharedMemory {
   ) {}
 
   static of(docs: readonly ReadDoc[]): SharedMemory {
-    const total = docs.reduce((sum, doc) => sum + doc.recall.slots, 0);
-    const tokens = docs.reduce((sum, doc) => sum + doc.tokens, 0);
     const heads = docs[0]?.recall.heads ?? 0;
-    const joined = Array.from({ length: heads }, (_, head) => joinHead(docs, head, total, tokens));
-    const ranges: (readonly [number, number])[] = [];
+    const joined = Array.from({ length: heads }, (_, head) => joinHead(docs, head));
+    const tokens: number[] = [];
     const firstFunction: number[] = [];
-    let first = 0;
-    for (const { functions, lineOfToken, tokens: own } of docs) {
-      firstFunction.push(ranges.length);
-      for (const { startLine, endLine } of functions) {
-        ranges.push([first + firstFrom(lineOfToken, startLine), first + firstFrom(lineOfToken, endLine + 1)]);
-      }
-      first += own;
+    for (const doc of docs) {
+      firstFunction.push(tokens.length);
+      for (const [from, to] of rangesOf(doc)) tokens.push(to - from);
     }
     return new SharedMemory(
       joined.map(({ slots }) => slots),
-      joined.map(({ slotOf }) => slotOf),
-      joined.map(({ counts }) => counts),
-      ranges,
-      Float64Array.from(ranges, ([from, to]) => Math.max(1, to - from)),
+      joined.map(({ shares }) => shares),
+      tokens,
+      Float64Array.from(tokens, count => Math.max(1, count)),
       firstFunction,
     );
   }
 
   get functions(): number {
-    return this.ranges.length;
+    return this.tokens.length;
   }
 
   /** Whether a function has a token, so that it can be found. */
   canBeFound(span: number): boolean {
-    const [from, to] = this.ranges[span]!;
-    return to > from;
+    return this.tokens[span]! > 0;
   }
 
-  /** Mass of one key head's slots, [N] from `offset` in `mass`, on each function: float64 [F]. */
-  onFunctions(keyHead: number, mass: Float32Array, offset: number): Float64Array {
-    const slotOf = this.slotOf[keyHead]!;
-    const counts = this.counts[keyHead]!;
-    const before = new Float64Array(slotOf.length + 1);
-    for (let token = 0; token < slotOf.length; token++) {
-      const slot = slotOf[token]!;
-      before[token + 1] = before[token]! + (slot < 0 ? 0 : mass[offset + slot]! / counts[slot]!);
+  /** One row of attention, [N] from `offset`, of a head that reads this key head → mass on each function, float64 [F]. */
+  onFunctions(keyHead: number, attention: ArrayLike<number>, offset: number): Float64Array {
+    const { start, slots, parts } = this.shares[keyHead]!;
+    const mass = new Float64Array(this.functions);
+    for (let span = 0; span < mass.length; span++) {
+      let sum = 0;
+      for (let at = start[span]!; at < start[span + 1]!; at++) sum += parts[at]! * attention[offset + slots[at]!]!;
+      mass[span] = sum;
     }
-    return Float64Array.from(this.ranges, ([from, to]) => before[to]! - before[from]!);
+    return mass;
   }
 
-  /** The other way: a loss's gradient by each function's mass [F] → by each slot's, put into `into` [N] from `offset`. */
+  /** The other way: a loss's gradient by each function's mass → by the row of attention, added to `into` from `offset`. */
   gradientOnSlots(keyHead: number, gradient: Float64Array, into: Float32Array, offset: number): void {
-    const slotOf = this.slotOf[keyHead]!;
-    const counts = this.counts[keyHead]!;
-    const steps = new Float64Array(slotOf.length + 1);
-    this.ranges.forEach(([from, to], span) => {
-      steps[from]! += gradient[span]!;
-      steps[to]! -= gradient[span]!;
-    });
-    let running = 0;
-    for (let token = 0; token < slotOf.length; token++) {
-      running += steps[token]!;
-      const slot = slotOf[token]!;
-      if (slot >= 0) into[offset + slot]! += running / counts[slot]!;
+    const { start, slots, parts } = this.shares[keyHead]!;
+    for (let span = 0; span < gradient.length; span++) {
+      const own = gradient[span]!;
+      if (own === 0) continue;
+      for (let at = start[span]!; at < start[span + 1]!; at++) into[offset + slots[at]!]! += parts[at]! * own;
     }
   }
 }
 
-function joinHead(
-  docs: readonly ReadDoc[],
-  head: number,
-  total: number,
-  tokens: number,
-): { slots: HeadSlots; slotOf: Int32Array; counts: Float32Array } {
+function joinHead(docs: readonly ReadDoc[], head: number): { slots: HeadSlots; shares: Shares } {
   const headSize = docs[0]?.recall.headSize ?? 0;
+  const total = docs.reduce((sum, doc) => sum + doc.recall.slots, 0);
   const keys = new Int8Array(total * headSize);
   const scales = new Float32Array(total);
-  const counts = new Float32Array(total);
-  const slotOf = new Int32Array(tokens);
-  let firstSlot = 0;
-  let firstToken = 0;
-  for (const { recall, slotOfToken, tokens: own } of docs) {
+  const logCounts = new Float32Array(total);
+  const start = [0];
+  const slots: number[] = [];
+  const parts: number[] = [];
+  let first = 0;
+  for (const doc of docs) {
+    const { recall, slotOfToken, tokens } = doc;
     const [from, to] = [head * recall.slots, (head + 1) * recall.slots];
-    keys.set(recall.keys.subarray(from * headSize, to * headSize), firstSlot * headSize);
-    scales.set(recall.scales.subarray(from, to), firstSlot);
-    counts.set(
-      recall.counts.subarray(from, to).map(count => Math.max(1, count)),
-      firstSlot,
-    );
-    for (let token = 0; token < own; token++) {
-      const slot = slotOfToken[head * own + token]!;
-      slotOf[firstToken + token] = slot === NO_SLOT ? -1 : firstSlot + slot;
+    const counts = recall.counts.subarray(from, to).map(count => Math.max(1, count));
+    keys.set(recall.keys.subarray(from * headSize, to * headSize), first * headSize);
+    scales.set(recall.scales.subarray(from, to), first);
+    logCounts.set(counts.map(Math.log), first);
+    for (const [begin, end] of rangesOf(doc)) {
+      const own = new Map<number, number>();
+      for (const slot of slotOfToken.subarray(head * tokens + begin, head * tokens + end)) {
+        if (slot !== NO_SLOT) own.set(slot, (own.get(slot) ?? 0) + 1 / counts[slot]!);
+      }
+      for (const [slot, part] of own) {
+        slots.push(first + slot);
+        parts.push(part);
+      }
+      start.push(slots.length);
     }
-    firstSlot += recall.slots;
-    firstToken += own;
+    first += recall.slots;
   }
-  return { slots: { keys, scales, logCounts: counts.map(Math.log) }, slotOf, counts };
+  return {
+    slots: { keys, scales, logCounts },
+    shares: { start: Uint32Array.from(start), slots: Uint32Array.from(slots), parts: Float32Array.from(parts) },
+  };
+}
+
+/** Tokens of each function: from, up to. */
+function rangesOf({ functions, lineOfToken }: ReadDoc): (readonly [from: number, to: number])[] {
+  return functions.map(({ startLine, endLine }) => [
+    firstFrom(lineOfToken, startLine),
+    firstFrom(lineOfToken, endLine + 1),
+  ]);
 }
 
 /** The first token on `line` or after it; lines of tokens never go down. */

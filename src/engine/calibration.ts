@@ -16,6 +16,7 @@ import { readText } from './reader.js';
 import { readRecallValues } from './recall-values.js';
 import { rotateRows, rotationOf } from './rotary.js';
 import type { Reading } from './slots.js';
+import type { HeadSlots } from './span-scores.js';
 import { loadTokenizer } from './token-counter.js';
 import type { TextTokenizer } from './tokenizer.js';
 
@@ -24,48 +25,30 @@ export interface CalibrationOptions extends LoadOptions {
   readonly graphs: (headSize: number) => { readonly forward: Uint8Array; readonly backward: Uint8Array };
 }
 
-/** Slots of one key head. */
-export interface HeadSlots {
-  /** int8 [N,d], float32 [N], [N]. */
-  readonly keys: Int8Array;
-  readonly scales: Float32Array;
-  readonly logCounts: Float32Array;
-}
-
-/** Rows of Q questions, side by side, and how one head looks at its slots with them. */
+/** Rows of questions, and how one head looks at its slots with them. */
 export interface Look {
   /** float32 [R,d], as `rowsOf` gives them. */
   readonly rows: Float32Array;
   /** float32 [d,d]. */
   readonly map: Float32Array;
   readonly temperature: number;
-  /** float32 [Q,R]: what each row counts in its own question; 0 in the others. */
-  readonly pool: Float32Array;
   readonly slots: HeadSlots;
 }
 
-/** float32 [Q,N] of the softmax mass; float32 [R,N]. */
-export interface Attended {
-  readonly mass: Float32Array;
-  readonly attention: Float32Array;
-}
-
-/** Of a loss, from its gradient by the mass. */
+/** Gradients of a loss. */
 export interface LookGradients {
   /** float32 [d,d]. */
   readonly map: Float32Array;
   /** By the logarithm of the temperature. */
   readonly logTemperature: number;
-  /** float32 [R]: by what the row counts, times that. */
-  readonly rowGain: Float32Array;
 }
 
 /** One head's attention and its gradients. */
 export interface HeadAttention {
-  mass(look: Look): Promise<Float32Array>;
-  attend(look: Look): Promise<Attended>;
-  /** `massGradient`: float32 [Q,N]. */
-  gradients(look: Look, attention: Float32Array, massGradient: Float32Array): Promise<LookGradients>;
+  /** float32 [R,N]: softmax over the slots. */
+  attend(look: Look): Promise<Float32Array>;
+  /** `attention`: what `attend` gave; `gradient`: of the loss, by it. float32 [R,N] both. */
+  gradients(look: Look, attention: Float32Array, gradient: Float32Array): Promise<LookGradients>;
 }
 
 export interface Calibration extends HeadAttention, Disposable {
@@ -156,31 +139,25 @@ class LocalCalibration implements Calibration {
     });
   }
 
-  async mass(look: Look): Promise<Float32Array> {
-    return floatData((await this.forward.run(this.feedsOf(look), [FIT.mass]))[FIT.mass]!);
+  async attend(look: Look): Promise<Float32Array> {
+    return floatData((await this.forward.run(this.feedsOf(look), [FIT.attention]))[FIT.attention]!);
   }
 
-  async attend(look: Look): Promise<Attended> {
-    const result = await this.forward.run(this.feedsOf(look), [FIT.mass, FIT.attention]);
-    return { mass: floatData(result[FIT.mass]!), attention: floatData(result[FIT.attention]!) };
-  }
-
-  async gradients(look: Look, attention: Float32Array, massGradient: Float32Array): Promise<LookGradients> {
+  async gradients(look: Look, attention: Float32Array, gradient: Float32Array): Promise<LookGradients> {
     // The counts are in the attention already.
     const { [FIT.logCount]: counts, ...feeds } = this.feedsOf(look);
-    const slots = counts!.dims[0]!;
+    const shape = [look.rows.length / this.architecture.headSize, counts!.dims[0]!];
     const result = await this.backward.run(
       {
         ...feeds,
-        [FIT.attention]: floats(attention, [attention.length / slots, slots]),
-        [FIT.massGradient]: floats(massGradient, [massGradient.length / slots, slots]),
+        [FIT.attention]: floats(attention, shape),
+        [FIT.attentionGradient]: floats(gradient, shape),
       },
-      [FIT.mapGradient, FIT.temperatureGradient, FIT.rowGain],
+      [FIT.mapGradient, FIT.temperatureGradient],
     );
     return {
       map: floatData(result[FIT.mapGradient]!),
       logTemperature: floatData(result[FIT.temperatureGradient]!)[0]!,
-      rowGain: floatData(result[FIT.rowGain]!),
     };
   }
 
@@ -190,7 +167,7 @@ class LocalCalibration implements Calibration {
     await this.model.dispose();
   }
 
-  private feedsOf({ rows, map, temperature, pool, slots }: Look): Record<string, Tensor> {
+  private feedsOf({ rows, map, temperature, slots }: Look): Record<string, Tensor> {
     const { headSize } = this.architecture;
     const count = rows.length / headSize;
     const total = slots.scales.length;
@@ -198,7 +175,6 @@ class LocalCalibration implements Calibration {
       [FIT.row]: floats(rows, [count, headSize]),
       [FIT.map]: floats(map, [headSize, headSize]),
       [FIT.temperature]: floats(Float32Array.of(temperature), [1]),
-      [FIT.pool]: floats(pool, [pool.length / count, count]),
       [FIT.key]: bytes(slots.keys, [total, headSize]),
       [FIT.scale]: floats(slots.scales, [total]),
       [FIT.logCount]: floats(slots.logCounts, [total]),

@@ -168,7 +168,7 @@ export const SCORE = {
   rowMass: 'row_mass',
 } as const;
 
-/** The graphs by which recall values are fitted: Q questions' R rows against N recall slots of one key head. */
+/** The graphs by which recall values are fitted: R question rows against N recall slots of one key head. */
 export const FIT = {
   /** float32 [R,d]: rotated to the query position, over sqrt(d). */
   row: 'row',
@@ -180,44 +180,13 @@ export const FIT = {
   key: 'key',
   scale: 'scale',
   logCount: 'log_count',
-  /** float32 [Q,R]: what each row counts in its own question; 0 in the others. */
-  pool: 'pool',
   /** float32 [R,N]: softmax over N. Forward out, backward in. */
   attention: 'attention',
-  /** float32 [Q,N]. */
-  mass: 'mass',
-  /** float32 [Q,N]: gradient of the loss by `mass`; backward in. */
-  massGradient: 'mass_gradient',
-  /** float32 [d,d], [] (by t), [R] (by the row's weight, times that weight): backward out. */
+  /** float32 [R,N]: gradient of the loss by `attention`; backward in. */
+  attentionGradient: 'attention_gradient',
+  /** float32 [d,d], [] (by t): backward out. */
   mapGradient: 'map_gradient',
   temperatureGradient: 'temperature_gradient',
-  rowGain: 'row_gain',
-} as const;
-
-/** The graphs by which recall values are fitted: Q questions' R rows against N recall slots of one key head. */
-export const FIT = {
-  /** float32 [R,d]: rotated to the query position, over sqrt(d). */
-  row: 'row',
-  /** float32 [d,d]. */
-  map: 'map',
-  /** float32 [1]: exp(t). */
-  temperature: 'temperature',
-  /** int8 [N,d]; float32 [N], [N]. */
-  key: 'key',
-  scale: 'scale',
-  logCount: 'log_count',
-  /** float32 [Q,R]: what each row counts in its own question; 0 in the others. */
-  pool: 'pool',
-  /** float32 [R,N]: softmax over N. Forward out, backward in. */
-  attention: 'attention',
-  /** float32 [Q,N]. */
-  mass: 'mass',
-  /** float32 [Q,N]: gradient of the loss by `mass`; backward in. */
-  massGradient: 'mass_gradient',
-  /** float32 [d,d], [] (by t), [R] (by the row's weight, times that weight): backward out. */
-  mapGradient: 'map_gradient',
-  temperatureGradient: 'temperature_gradient',
-  rowGain: 'row_gain',
 } as const;
 
 export type Quantisation = 'f32' | 'f16' | 'q8' | 'q4';

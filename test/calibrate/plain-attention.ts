@@ -2,7 +2,7 @@
 import type { HeadAttention, HeadSlots, Look } from '../../src/engine/index.js';
 
 interface Rows {
-  /** [R][d], [N][d] (in real numbers), [R][N]. */
+  /** [R][d], [R][d], [N][d] (in real numbers), [R][N]. */
   readonly plain: number[][];
   readonly mapped: number[][];
   readonly keys: number[][];
@@ -12,40 +12,25 @@ interface Rows {
 export class PlainAttention implements HeadAttention {
   constructor(private readonly size: number) {}
 
-  mass(look: Look): Promise<Float32Array> {
-    return Promise.resolve(this.pooled(look, this.rowsOf(look).attention));
+  attend(look: Look): Promise<Float32Array> {
+    return Promise.resolve(floats(this.rowsOf(look).attention.flat()));
   }
 
-  attend(look: Look): Promise<{ mass: Float32Array; attention: Float32Array }> {
-    const { attention } = this.rowsOf(look);
-    return Promise.resolve({ mass: this.pooled(look, attention), attention: floats(attention.flat()) });
-  }
-
-  gradients(look: Look, _: Float32Array, massGradient: Float32Array): ReturnType<HeadAttention['gradients']> {
+  gradients(look: Look, _: Float32Array, gradient: Float32Array): ReturnType<HeadAttention['gradients']> {
     const { plain, mapped, keys, attention } = this.rowsOf(look);
     const { size } = this;
     const map = new Array<number>(size * size).fill(0);
     let logTemperature = 0;
-    const rowGain = attention.map((shares, row) => {
-      const byShare = shares.map((_share, slot) => {
-        let sum = 0;
-        for (let i = 0; i < look.pool.length / plain.length; i++) {
-          sum += look.pool[i * plain.length + row]! * massGradient[i * keys.length + slot]!;
-        }
-        return sum;
-      });
-      const gain = shares.reduce((sum, share, slot) => sum + share * byShare[slot]!, 0);
+    attention.forEach((shares, row) => {
+      const own = gradient.subarray(row * keys.length, (row + 1) * keys.length);
+      const mean = shares.reduce((sum, share, slot) => sum + share * own[slot]!, 0);
       for (let j = 0; j < size; j++) {
-        const byMapped = shares.reduce(
-          (sum, share, slot) => sum + share * (byShare[slot]! - gain) * keys[slot]![j]!,
-          0,
-        );
+        const byMapped = shares.reduce((sum, share, slot) => sum + share * (own[slot]! - mean) * keys[slot]![j]!, 0);
         logTemperature += byMapped * mapped[row]![j]!;
         for (let i = 0; i < size; i++) map[i * size + j]! += plain[row]![i]! * byMapped * look.temperature;
       }
-      return gain;
     });
-    return Promise.resolve({ map: floats(map), logTemperature, rowGain: floats(rowGain) });
+    return Promise.resolve({ map: floats(map), logTemperature });
   }
 
   private rowsOf({ rows, map, temperature, slots }: Look): Rows {
@@ -63,17 +48,6 @@ export class PlainAttention implements HeadAttention {
       return powers.map(power => power / total);
     });
     return { plain, mapped, keys, attention };
-  }
-
-  private pooled({ pool }: Look, attention: number[][]): Float32Array {
-    const slots = attention[0]!.length;
-    const mass: number[] = [];
-    for (const weights of inRows(pool, attention.length)) {
-      for (let slot = 0; slot < slots; slot++) {
-        mass.push(weights.reduce((sum, weight, row) => sum + weight * attention[row]![slot]!, 0));
-      }
-    }
-    return floats(mass);
   }
 }
 

@@ -22,17 +22,16 @@ suite('fitting recall values', function () {
     const parameters = tinyParameters(2);
     const scores = await fit.scores(parameters, group, group.questions);
     // Two texts of 38 and 26 tokens, 15 and 10 slots: function 3 is the first of the second text, tokens 2 to 13 of it.
-    const doc = [tinyDoc(seededRandom(1), 3)][0]!;
+    const doc = tinyDoc(seededRandom(1), 3);
     assert.deepEqual([doc.tokens, doc.recall.slots], [38, 15]);
-    const masses = (rows: Float32Array, head: number): number => {
+    const found = (rows: Float32Array, head: number): { count: number; mass: number }[] => {
       const look = group.memory.slots[keyHeadOf[head]!]!;
       const keys = keysOf(look, SIZE);
-      const count = rows.length / SIZE;
-      const weights: number[] = [];
-      const shares: number[][] = [];
-      for (let row = 0; row < count; row++) {
+      const powersOfRows: number[] = [];
+      const masses: number[] = [];
+      for (let row = 0; row < rows.length / SIZE; row++) {
         const q = [...rows.subarray(row * SIZE, (row + 1) * SIZE)];
-        weights.push(Math.exp(q.reduce((sum, x, i) => sum + x * parameters.rowDirection[head * SIZE + i]!, 0)));
+        powersOfRows.push(Math.exp(q.reduce((sum, x, i) => sum + x * parameters.rowDirection[head * SIZE + i]!, 0)));
         const mapped = q.map(
           (x, j) =>
             (x + q.reduce((sum, y, i) => sum + y * parameters.queryMap[(head * SIZE + i) * SIZE + j]!, 0)) *
@@ -42,26 +41,23 @@ suite('fitting recall values', function () {
           Math.exp(key.reduce((sum, k, i) => sum + k * mapped[i]!, look.logCounts[slot]!)),
         );
         const total = powers.reduce((a, b) => a + b, 0);
-        shares.push(powers.map(power => power / total));
+        // Tokens 2..13 of the second text lie in its slots 0..4, 12 tokens of 24 in 10 slots: five whole slots.
+        masses.push(powers.slice(15, 20).reduce((a, b) => a + b, 0) / total);
       }
-      const all = weights.reduce((a, b) => a + b, 0);
-      // Tokens 2..13 of the second text lie in its slots 0..4, 12 tokens of 24 in 10 slots: five whole slots.
-      let mass = 0;
-      for (let slot = 15; slot < 20; slot++) {
-        shares.forEach((own, row) => (mass += (weights[row]! / all) * own[slot]!));
-      }
-      return mass;
+      const all = powersOfRows.reduce((a, b) => a + b, 0);
+      return masses.map((mass, row) => ({ mass, count: powersOfRows[row]! / all }));
     };
     const expected = group.questions.map(({ rows }) =>
       keyHeadOf.reduce((score, _, head) => {
         const length = 12 ** parameters.lengthExponent[head]!;
         const floor = Math.exp(parameters.logFloor[head]!);
-        const nulls = Math.log(masses(group.nullRows[head]!, head) / length + floor);
-        return (
-          score +
-          parameters.weight[head]! * Math.log(masses(rows[head]!, head) / length + floor) -
-          parameters.nullWeight[head]! * nulls
+        const nullMass = found(group.nullRows[head]!, head).reduce((sum, { count, mass }) => sum + count * mass, 0);
+        const own = found(rows[head]!, head).reduce(
+          (sum, { count, mass }) => sum + count * Math.log(mass / length + floor),
+          0,
         );
+        const ofNull = parameters.nullWeight[head]! * Math.log(nullMass / length + floor);
+        return score + parameters.weight[head]! * own - ofNull;
       }, 0),
     );
     assertClose(
@@ -84,7 +80,7 @@ suite('fitting recall values', function () {
         direction.forEach((value, i) => (moved[name][i]! += step * value));
         return (await fit.gradients(moved, group, group.questions)).loss;
       };
-      // Large against the float32 of pool and map, small against curvature.
+      // Large against the float32 of maps and gradients, small against curvature.
       const step = 1e-2;
       const slope = ((await lossAt(step)) - (await lossAt(-step))) / (2 * step);
       const given = gradients[name].reduce((sum, value, i) => sum + value * direction[i]!, 0);

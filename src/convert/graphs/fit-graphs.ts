@@ -36,33 +36,28 @@ function forward(headSize: number): Uint8Array {
   const mapped = mappedRows(g, headSize);
   const { key, scale } = keys(g, headSize);
   const logCount = g.input(FIT.logCount, 'float32', ['N']);
-  const pool = g.input(FIT.pool, 'float32', ['Q', 'R']);
   const dot = g.node('MatMul', [mapped, transposed(g, key)]);
   const attention = g.node('Softmax', [g.node('Add', [g.node('Mul', [dot, scale]), logCount])], { axis: -1 });
   g.output(attention, FIT.attention, 'float32', ['R', 'N']);
-  g.output(g.node('MatMul', [pool, attention]), FIT.mass, 'float32', ['Q', 'N']);
   return g.finish();
 }
 
 /**
- * With D = pool' · massGradient, a row of the softmax P gives P·(D - <P,D>) to its logits; these go through key and scale
- * into the mapped row, and from it into map and temperature. <P,D> is what the row's weight gains, times that weight.
+ * A row P of the softmax with the gradient D gives P·(D - <P,D>) to its logits; these go through key and scale into the
+ * mapped row, and from it into map and temperature.
  */
 function backward(headSize: number): Uint8Array {
   const g = new GraphBuilder('fit-backward');
   const mapped = mappedRows(g, headSize);
   const { key, scale } = keys(g, headSize);
-  const pool = g.input(FIT.pool, 'float32', ['Q', 'R']);
   const attention = g.input(FIT.attention, 'float32', ['R', 'N']);
-  const massGradient = g.input(FIT.massGradient, 'float32', ['Q', 'N']);
-  const down = g.node('MatMul', [transposed(g, pool), massGradient]);
-  const gain = g.node('ReduceSum', [g.node('Mul', [attention, down]), g.integers(-1)], { keepdims: 1 });
-  const logits = g.node('Mul', [attention, g.node('Sub', [down, gain])]);
+  const gradient = g.input(FIT.attentionGradient, 'float32', ['R', 'N']);
+  const mean = g.node('ReduceSum', [g.node('Mul', [attention, gradient]), g.integers(-1)], { keepdims: 1 });
+  const logits = g.node('Mul', [attention, g.node('Sub', [gradient, mean])]);
   const rows = g.node('MatMul', [g.node('Mul', [logits, scale]), key]);
   const ofMap = g.node('MatMul', [transposed(g, FIT.row), g.node('Mul', [rows, FIT.temperature])]);
   g.output(ofMap, FIT.mapGradient, 'float32', [headSize, headSize]);
   const ofTemperature = g.node('ReduceSum', [g.node('Mul', [rows, mapped])], { keepdims: 0 });
   g.output(ofTemperature, FIT.temperatureGradient, 'float32', []);
-  g.output(g.node('Squeeze', [gain, g.integers(-1)]), FIT.rowGain, 'float32', ['R']);
   return g.finish();
 }
