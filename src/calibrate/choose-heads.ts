@@ -39,13 +39,13 @@ const LEAST_KEY_HEADS = 4;
 const MARGIN = 2;
 
 /** Every query head, layer by layer. */
-export function allHeads({ layers, heads }: Calibration['architecture']): Head[] {
+export function allHeads({ layers, heads }: { readonly layers: number; readonly heads: number }): Head[] {
   return Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads] as const);
 }
 
 /** Every key head, layer by layer: the place of a query head's in it is `keyHeadPlace`. */
 export function allKeyHeads({ layers, keyHeads }: Calibration['architecture']): Head[] {
-  return allHeads({ layers, heads: keyHeads } as Calibration['architecture']);
+  return allHeads({ layers, heads: keyHeads });
 }
 
 export function keyHeadPlace({ heads, keyHeads }: Calibration['architecture'], [layer, head]: Head): number {

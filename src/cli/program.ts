@@ -143,7 +143,7 @@ export function buildProgram(call: Call): Command {
     .command('calibrate')
     .description('find and fit the recall heads of a model, from commented code')
     .argument('<model>', 'a name of `model list`')
-    .argument('[folder...]', 'folders with commented source (default: the sources of Longview)')
+    .argument('[dir...]', 'folders with commented source (default: the sources of Longview)')
     .option('--tokens <count>', 'read at most so many tokens (default: 60,000)', wholeNumber)
     .option('--fresh', 'find heads anew where the model has fitted ones, instead of going on from them')
     .option('--dry-run', 'measure only, change nothing')

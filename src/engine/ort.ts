@@ -58,12 +58,7 @@ export class Graph {
   }
 
   private static async create(source: string | Uint8Array, path: string, settings: SessionSettings): Promise<Graph> {
-    // The package's types have no overload for either.
-    const create = InferenceSession.create as (
-      source: string | Uint8Array,
-      options: Ort.InferenceSession.SessionOptions,
-    ) => Promise<Ort.InferenceSession>;
-    const session = await create(source, {
+    const options: Ort.InferenceSession.SessionOptions = {
       executionProviders: settings.provider && settings.provider !== 'cpu' ? [settings.provider, 'cpu'] : ['cpu'],
       intraOpNumThreads: settings.threads,
       interOpNumThreads: 1,
@@ -73,7 +68,11 @@ export class Graph {
       graphOptimizationLevel: 'all',
       extra: { session: { intra_op: { allow_spinning: settings.spinning ? '1' : '0' } } },
       logSeverityLevel: 3,
-    });
+    };
+    const session =
+      typeof source === 'string'
+        ? await InferenceSession.create(source, options)
+        : await InferenceSession.create(source, options);
     return new Graph(session, path);
   }
 

@@ -72,6 +72,7 @@ suite('command line', function () {
       'export',
       'import',
       'mcp',
+      'calibrate',
       'model',
       'model add',
       'model convert',
