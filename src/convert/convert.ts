@@ -157,11 +157,23 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
     fingerprint: '',
     files,
   };
-  const fingerprint = createHash('sha256').update(JSON.stringify(draft)).digest('hex');
+  const fingerprint = fingerprintOf(draft);
   const difference = await verify(expected, folder, draft, options);
   const manifest: Manifest = { ...draft, verification: { ...draft.verification, difference }, fingerprint };
   await writeFile(join(folder, MANIFEST_FILE), JSON.stringify(manifest, null, 1));
   return manifest;
+}
+
+/**
+ * Memories are made by everything of a model but its recall values, which only map queries, and of its recall heads by the
+ * key heads alone, in the order in which recall slots keep them.
+ */
+function fingerprintOf(draft: Manifest): string {
+  const { recall, files, ...rest } = draft;
+  const { heads, keyHeads } = draft.architecture;
+  const read = recall?.heads.map(([layer, head]) => `${layer}.${Math.floor((head * keyHeads) / heads)}`);
+  const made = { ...rest, files: files.filter(({ name }) => name !== FILES.recall), keyHeads: [...new Set(read)] };
+  return createHash('sha256').update(JSON.stringify(made)).digest('hex');
 }
 
 /** What the two families write: weights into the file, and the graphs that read them. */

@@ -1,0 +1,45 @@
+/** Which changes of a model make its memories another model's: what a memory keeps is made by all but the recall values. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeSafetensors } from '../reference/safetensors.js';
+import { TinyFolder } from '../engine/tiny-engine.js';
+import { recall, recallValues, tinyTextModel } from '../engine/tiny-text-model.js';
+
+suite('fingerprint of a model', function () {
+  this.timeout(60_000);
+  const folder = new TinyFolder();
+  suiteTeardown(() => folder.dispose());
+
+  async function fingerprintWith(file: string, heads = recall.heads): Promise<string> {
+    const values = recallValues();
+    for (const [name, { shape, data }] of values) {
+      // As many heads as there are; other values where the file is another.
+      const perHead = data.length / shape[0]!;
+      const own = data.slice(0, heads.length * perHead).map(value => value + file.length / 100);
+      values.set(name, { shape: [heads.length, ...shape.slice(1)], data: own });
+    }
+    const recallFile = join(folder.path, file);
+    writeSafetensors(recallFile, values);
+    const { manifest } = await tinyTextModel(folder, 'text', { recallFile, recall: { ...recall, heads } });
+    return manifest.fingerprint;
+  }
+
+  test('recall values and query heads of the same key heads leave it; key heads and their order do not', async () => {
+    const before = await fingerprintWith('a');
+    assert.equal(await fingerprintWith('another'), before);
+    // (2, 5) and (2, 3) read one key head: the first of them is enough.
+    const [a, b, c, , e] = recall.heads;
+    assert.equal(await fingerprintWith('a', [a!, b!, c!, e!]), before);
+    assert.notEqual(await fingerprintWith('a', [b!, a!, c!, e!]), before);
+    assert.notEqual(await fingerprintWith('a', [a!, b!, c!]), before);
+  });
+
+  test('the tokenizer is part of it', async () => {
+    const source = join(folder.path, 'text-checkpoint');
+    const before = await fingerprintWith('a');
+    writeFileSync(join(source, 'tokenizer_config.json'), JSON.stringify({ eos_token: '<|end|>' }));
+    const other = await folder.convert(source, 'text', 'f32', { recall, recallFile: join(folder.path, 'a') });
+    assert.notEqual(other.manifest.fingerprint, before);
+  });
+});
