@@ -31,7 +31,7 @@ export const DEFAULT_SETTINGS: MemorySettings = {
   maxFileBytes: 50_000_000,
   exclude: [],
   named: [],
-  lexicalWeight: 0.3,
+  lexicalWeight: 0.25,
   keepBytes: 512_000_000,
   ramBytes: 0,
   diskBytes: 0,
