@@ -9,16 +9,17 @@
 // --vsix installs a package first, as a user would, and tests that one; DIR is then only where the tests lie.
 // --restricted opens the workspace without trust.
 // --tests is the module that exports run(), as for @vscode/test-electron (default: DIR/out/test/index).
-// A suite has no access to the page, so lines of its log ask for a look at it:
-//   [expect] TEXT      some frame, e.g. a webview, has to show this text within 20 s, else the run fails
-//   [screenshot] NAME  is written beside the file of --screenshot, where that is given
-//   [press] KEYS       keys of the keyboard, one after another, e.g. `Tab Tab Enter`
-//   [focused] TEXT     what has the focus has to be called that within 20 s; presses and this are in the order of the log
-//   [open] NAME        opens the workspace in a second window, whose tests are NAME.cjs beside those of --tests
-//   [close] NAME       closes that window; where it ended by itself before, its code counts
+// A suite has no access to the page, so lines of its log ask for a look at it. ID is a name of a file that no other has: it is
+// made in the folder $LONGVIEW_LOOKS once that is done, empty, or with what went wrong.
+//   [expect ID] TEXT      some frame, e.g. a webview, has to show this text within 20 s
+//   [screenshot ID] NAME  is written beside the file of --screenshot, where that is given
+//   [press ID] KEYS       keys of the keyboard, one after another, e.g. `Tab Tab Enter`
+//   [focused ID] TEXT     what has the focus has to be called that within 20 s
+//   [open] NAME           opens the workspace in a second window, whose tests are NAME.cjs beside those of --tests
+//   [close] NAME          closes that window; where it ended by itself before, its code counts
 // Exit code: the suite's; 2 when VS Code did not start or the suite did not end in time.
 import { spawn, spawnSync } from 'node:child_process';
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -159,6 +160,8 @@ async function startServer(scratch) {
     Object.entries(process.env).filter(([name]) => !/^(VSCODE_|ELECTRON_|NODE_OPTIONS$)/.test(name)),
   );
   env.XDG_RUNTIME_DIR = scratch; // For its sockets.
+  env.LONGVIEW_LOOKS = looksFolder(scratch);
+  mkdirSync(env.LONGVIEW_LOOKS);
   if (ending) return ending;
   // A process group of its own: the extension host and what it starts end with it.
   const server = spawn(nodePath, args, { cwd: scratch, detached: true, env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -224,32 +227,50 @@ async function putTestsIntoPage(page, authority, developed, tests) {
   );
 }
 
-/** Opens the workspace in `page` and gives its suite's code, or an Error. */
-async function runSuite(page, authority, workspace, developed, tests, looks = []) {
+function looksFolder(scratch) {
+  return join(scratch, 'looks');
+}
+
+/** What a suite may ask for, and have an answer to. */
+const looks = {
+  expect: expectText,
+  press,
+  focused: expectFocus,
+  screenshot: async (page, name) => {
+    if (options.screenshot) await page.screenshot({ path: join(dirname(options.screenshot), name) });
+  },
+};
+
+/** Writes the answer beside its place first: the suite shall not find half of it. */
+async function answer(folder, id, look) {
+  const failure = await look.then(
+    () => '',
+    error => error.message,
+  );
+  writeFileSync(join(folder, `${id}.part`), failure);
+  renameSync(join(folder, `${id}.part`), join(folder, id));
+}
+
+/** Opens the workspace in `page` and gives its suite's code; throws where it did not come to its end. */
+async function runSuite(page, { authority, workspace, developed, scratch }, tests) {
   let finish;
   const finished = new Promise(done => (finish = done));
   const others = new Map();
-  let keyboard = Promise.resolve();
   const open = async name => {
     const other = await page.context().newPage();
-    const code = runSuite(other, authority, workspace, developed, join(dirname(tests), `${name}.cjs`), looks);
+    const code = runSuite(other, { authority, workspace, developed, scratch }, join(dirname(tests), `${name}.cjs`));
+    code.catch(finish);
     others.set(name, { page: other, code });
   };
   // VS Code calls these two in a test run.
   await page.exposeFunction('codeAutomationExit', code => finish(code));
   await page.exposeFunction('codeAutomationLog', (type, args) => {
     const text = format(...args);
-    const [, wanted, what] = /^\[(expect|screenshot|press|focused|open|close)\] (.+)$/.exec(text) ?? [];
-    if (wanted === 'expect') looks.push(expectText(page, what));
-    if (wanted === 'press' || wanted === 'focused') {
-      keyboard = keyboard.then(() => (wanted === 'press' ? press(page, what) : expectFocus(page, what)));
-      looks.push(keyboard);
-    }
-    if (wanted === 'screenshot' && options.screenshot) {
-      looks.push(page.screenshot({ path: join(dirname(options.screenshot), what) }));
-    }
-    if (wanted === 'open') looks.push(open(what));
-    if (wanted === 'close') looks.push(others.get(what)?.page.close({ runBeforeUnload: true }));
+    const [, kind, id, what] = /^\[(expect|screenshot|press|focused) ([\w-]+)\] (.+)$/.exec(text) ?? [];
+    if (kind) void answer(looksFolder(scratch), id, looks[kind](page, what));
+    const [, wanted, window] = /^\[(open|close)\] (\w+)$/.exec(text) ?? [];
+    if (wanted === 'open') open(window).catch(finish);
+    if (wanted === 'close') void others.get(window)?.page.close({ runBeforeUnload: true });
     if (options.verbose || !noise.test(text)) (type === 'error' ? process.stderr : process.stdout).write(`${text}\n`);
   });
   page.once('crash', () => finish(new Error('the page crashed')));
@@ -262,7 +283,7 @@ async function runSuite(page, authority, workspace, developed, tests, looks = []
     sleep(options.timeout * 1000, new Error(`the suite did not end within ${options.timeout} s`), { ref: false }),
   ]);
   if (code instanceof Error) throw code;
-  for (const other of others.values()) looks.push(other.page.close());
+  for (const other of others.values()) await other.page.close();
   const codes = await Promise.all([...others.values()].map(other => other.code));
   return Math.max(code, ...codes);
 }
@@ -321,10 +342,9 @@ try {
   const developed = options.vsix ? installPackage(scratch) : extensionDir;
   const authority = await startServer(scratch);
   const page = await openPage();
-  const looks = [];
-  const code = await runSuite(page, authority, whatToOpen(scratch), developed, testsPath, looks);
+  const run = { authority, workspace: whatToOpen(scratch), developed, scratch };
+  const code = await runSuite(page, run, testsPath);
   if (options.screenshot) await page.screenshot({ path: options.screenshot });
-  await Promise.all(looks);
   console.log(`run-tests: the suite ended with code ${code}`);
   await end(code);
 } catch (error) {

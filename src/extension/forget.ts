@@ -21,7 +21,7 @@ async function forgetFile(services: Services, given?: vscode.Uri): Promise<void>
   await request(services, place.folder, place.path);
   void vscode.window.showInformationMessage(
     vscode.l10n.t(
-      '{0} is forgotten. To keep it out, name it in .longviewignore; else it is read again with the next change.',
+      '{0} is forgotten. It is read again when it changes, or by Read Now; to keep it out, name it in .longviewignore.',
       place.path,
     ),
   );

@@ -65,7 +65,7 @@ async function importMemory(services: Services, given?: readonly vscode.Uri[]): 
 async function offerReading({ reading }: Services, message: string, isOffered: boolean): Promise<void> {
   const readNow = vscode.l10n.t('Read Now');
   const answer = await vscode.window.showInformationMessage(message, ...(isOffered ? [readNow] : []));
-  if (answer === readNow) await reading.start();
+  if (answer === readNow) await reading.start({ forgotten: true });
 }
 
 function chooseTarget(folder: vscode.WorkspaceFolder): Thenable<vscode.Uri | undefined> {

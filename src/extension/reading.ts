@@ -36,7 +36,7 @@ const retryMs = 1000;
 const stateEveryMs = 60_000;
 
 /** What is read: everything that a look at the folders finds, or what the server said has changed. */
-type Extent = Pick<ReadParams, 'walk' | 'state'>;
+type Extent = Pick<ReadParams, 'walk' | 'state' | 'forgotten'>;
 const everything: Extent = {};
 const changedFiles: Extent = { walk: false, state: false };
 const changedState: Extent = { walk: false };
@@ -82,12 +82,15 @@ export class Reading implements vscode.Disposable {
     return this.memento.get<boolean>(wasReadKey) === true;
   }
 
-  /** Reads all folders; resolves when it is done, paused or failed. A call while it runs begins again with what is there now. */
-  async start(): Promise<void> {
+  /**
+   * Reads all folders; resolves when it is done, paused or failed. A call while it runs begins again with what is there now.
+   * `forgotten`: the user wants what was forgotten, too.
+   */
+  async start({ forgotten }: Pick<Extent, 'forgotten'> = {}): Promise<void> {
     await this.stop();
     if (!this.lookAround()) return;
     void this.memento.update(isPausedKey, undefined);
-    await this.run(everything);
+    await this.run({ ...everything, forgotten });
   }
 
   async pause(): Promise<void> {
@@ -197,11 +200,12 @@ export class Reading implements vscode.Disposable {
     extent: Extent,
     token: vscode.CancellationToken,
   ): Promise<CoverageCounts> {
+    let { forgotten } = extent;
     for (;;) {
       const timeLeft = new TimeLeft();
       this.set({ kind: 'reading', folder: labelOf(folder) });
       try {
-        const params = { folder: folder.uri.toString(), ...extent };
+        const params = { folder: folder.uri.toString(), ...extent, forgotten };
         const { coverage } = await this.client.request(method.read, params, token, {
           onProgress: progress => {
             if (token.isCancellationRequested) return;
@@ -214,6 +218,8 @@ export class Reading implements vscode.Disposable {
         // The server ends reading to make room, e.g. for forgetting; and after a crash the client starts another one.
         const goesOn = isCancelled(error) || error instanceof ServerEnded;
         if (token.isCancellationRequested || !goesOn) throw error;
+        // What made it end may have been that a file was to be forgotten.
+        forgotten = undefined;
         await new Promise(done => setTimeout(done, retryMs));
       }
     }

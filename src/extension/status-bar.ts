@@ -35,7 +35,7 @@ async function readNow({ reading, models }: Services): Promise<void> {
   if (foldersOnDisk().length === 0) throw new Error(vscode.l10n.t('Longview reads folders on disk. Open one first.'));
   if (!(await models.ensure())) return;
   const { kind } = reading.state;
-  await reading.start();
+  await reading.start({ forgotten: true });
   const after = reading.state;
   if (after.kind === 'problem' && kind !== 'reading') throw new Error(after.message);
 }

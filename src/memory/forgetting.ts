@@ -1,22 +1,25 @@
 /**
  * Forgetting one file, a folder or everything: what leaves the store, what the ledger will say of it, and what to do where the
- * store can't be written. Never changes a file of the workspace.
+ * store can't be written. A file that was forgotten by its name stays so, as a skipped row, for as long as it lies on the disk
+ * as it lay then, or until it is asked for again. Never changes a file of the workspace.
  */
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError, codeOf } from '../base/index.js';
+import { forgottenRow, isForgotten, wasForgotten } from './forgotten.js';
 import { isWithoutRoom } from './ledger-view.js';
 import type { LedgerRow, Store, StoreWriter } from './store/index.js';
 
 /** Removes a file or a folder; gives its rows as they were. Throws `not-found`, and what `withAdvice` does. */
-export async function forgetPath(store: Store, path: string): Promise<LedgerRow[]> {
+export async function forgetPath(store: Store, path: string, root: string): Promise<LedgerRow[]> {
   return withAdvice(path, store, async () => {
     for (const name of path.endsWith('/') ? [path] : [path, `${path}/`]) {
       const rows = store.ledger
         .all()
         .filter(row => row.path === name || (name.endsWith('/') && row.path.startsWith(name)));
-      const gone = await store.forget(name);
-      if (gone.rows + gone.memories > 0) return rows;
+      const kept = (await onDisk(rows, root)).filter(row => row.state !== 'skipped' || isForgotten(row));
+      const { memories } = await store.forget(name, kept.map(forgottenRow));
+      if (memories > 0 || rows.some(row => !isForgotten(row))) return rows;
     }
     throw new LongviewError('not-found', `${path} is not in the memory: see the paths in the list of files.`);
   });
@@ -35,8 +38,20 @@ export async function forgetEverything(store: Store): Promise<LedgerRow[]> {
   });
 }
 
-/** Rows of forgotten files that the next look at the folder will find: they wait, or are skipped as before. */
-export async function foundAgain(rows: readonly LedgerRow[], root: string): Promise<LedgerRow[]> {
+/** Makes forgotten files new to the next look at the folder. */
+export async function bringBackForgotten(store: Store): Promise<void> {
+  const rows = store.ledger.all().filter(isForgotten);
+  if (rows.length === 0) return;
+  await store.batch(write => rows.forEach(row => write.deleteRow(row.path)));
+}
+
+/** Rows without a row now that the next look at the folder will find: they wait, or are skipped as before. */
+export async function foundAgain(rows: readonly LedgerRow[], root: string, store: Store): Promise<LedgerRow[]> {
+  const left = (await onDisk(rows, root)).filter(row => store.ledger.get(row.path) === undefined);
+  return left.map(row => (row.state === 'skipped' ? row : { ...row, state: 'waiting', parts: [] }));
+}
+
+async function onDisk(rows: readonly LedgerRow[], root: string): Promise<LedgerRow[]> {
   const there = await Promise.all(
     rows.map(row =>
       access(join(root, row.path)).then(
@@ -45,14 +60,10 @@ export async function foundAgain(rows: readonly LedgerRow[], root: string): Prom
       ),
     ),
   );
-  const left = rows.filter((_, at) => there[at]);
-  return left.map(row => (row.state === 'skipped' ? row : { ...row, state: 'waiting', parts: [] }));
+  return rows.filter((_, at) => there[at]);
 }
 
-/**
- * Writes what was found out of a file, unless it was forgotten since: a look at the folder gives every file a row, which
- * forgetting takes away. False, and nothing written, where that is so.
- */
+/** Writes what was found out of a file, unless it was forgotten since. False, and nothing written, where that is so. */
 export async function unlessForgotten(
   path: string,
   store: Store,
@@ -60,7 +71,7 @@ export async function unlessForgotten(
 ): Promise<boolean> {
   let isThere = false;
   await store.batch(write => {
-    isThere = store.ledger.get(path) !== undefined;
+    isThere = !wasForgotten(path, store);
     if (isThere) actions(write);
   });
   return isThere;

@@ -3,6 +3,7 @@
  * gone leaves. A file whose time changed but whose bytes did not only gets its row refreshed.
  */
 import { throwIfCancelled, type ProgressListener, walkedAfterChangeOf } from '../base/index.js';
+import { isForgotten, wasForgotten } from './forgotten.js';
 import { GiveWay } from './give-way.js';
 import { inOrder } from './in-order.js';
 import type { Known, SeenFile, SourceFiles } from './source-files.js';
@@ -88,7 +89,7 @@ export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
     if (old && sameRow(old, row)) continue;
     changes.push(write => {
       // What was forgotten meanwhile stays so until the next look.
-      if (!old || store.ledger.get(row.path)) write.putRow(row);
+      if (!old || isForgotten(old) || !wasForgotten(row.path, store)) write.putRow(row);
     });
   }
   throwIfCancelled(signal);

@@ -3,6 +3,7 @@
  * waits. Looking changes nothing: the other model finds its rows as it left them. Never reads files.
  */
 import { codeOf, messageOf, type Log } from '../base/index.js';
+import { wasForgotten } from './forgotten.js';
 import { dropState } from './kept-state.js';
 import { coarsenessOf, memoryEndings, withEnding } from './memory-keys.js';
 import type { MemorySettings } from './settings.js';
@@ -59,7 +60,7 @@ export class LedgerView {
       await store.batch(write => {
         for (const { path, size, mtimeMs } of rows) {
           // It may have been forgotten since it was looked at.
-          if (store.ledger.get(path) === undefined) continue;
+          if (wasForgotten(path, store)) continue;
           write.putRow({ path, size, mtimeMs, contentHash: '', state: 'waiting' });
         }
       });

@@ -7,6 +7,7 @@ import { throwIfCancelled, type Log, type ProgressListener } from '../base/index
 import type { Engine, PackedSlots, Reading } from '../engine/index.js';
 import type { Budget } from './budget.js';
 import { unlessForgotten } from './forgetting.js';
+import { wasForgotten } from './forgotten.js';
 import { GiveWay } from './give-way.js';
 import { COARSENESSES, coarsenessOf, memoryEndings, memoryKeyOf } from './memory-keys.js';
 import { eachPart, hashOfPart, type TextPart } from './parts.js';
@@ -75,7 +76,7 @@ export async function readFile(
     log('info', `${path} was forgotten meanwhile; it is not read.`);
     return NOTHING_READ;
   };
-  if (store.ledger.get(path) === undefined) return isForgotten();
+  if (wasForgotten(path, store)) return isForgotten();
   const found = await readParts(path, work, onTokens);
   if (found === 'forgotten') return isForgotten();
   if (found === undefined || !('parts' in found)) return found;

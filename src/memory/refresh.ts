@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { throwIfCancelled, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import { Budget } from './budget.js';
+import { bringBackForgotten } from './forgetting.js';
 import { placedKeys } from './kept-state.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { isToBeRead, scanLedger, type ScanResult } from './ledger-scan.js';
@@ -110,6 +111,7 @@ export class Refresher {
   private async readAll(work: RefreshWork, counts: Counts): Promise<void> {
     const { store, files, settings, log, ledger, index, state } = this.parts;
     const engine = (): Promise<Engine> => this.parts.engine.get();
+    if (work.forgotten === true) await bringBackForgotten(store);
     const { waiting, gone } = work.walk === false ? this.known(work) : await scanLedger({ ...work, store, files });
     counts.gone += gone;
     work.onScanned();

@@ -80,6 +80,8 @@ export interface RefreshOptions extends WorkOptions {
   readonly walk?: boolean;
   /** False: the workspace state is left for a later refresh, though files in it changed. */
   readonly state?: boolean;
+  /** True: reads what was forgotten, too; else it stays forgotten until it changes. With a walk. */
+  readonly forgotten?: boolean;
 }
 
 export interface WorkspaceMemory extends Disposable {
@@ -131,8 +133,9 @@ export interface WorkspaceMemory extends Disposable {
   /** Kept until something of the folder is forgotten. */
   keepSummaryMark(mark: Uint8Array): Promise<void>;
   /**
-   * Drops a file's memory and recomposes. A path that is not in the memory is a `not-found` error. Gives the coverage that the
-   * next look at the folder will find: a forgotten file that is still there waits.
+   * Drops the memory of a file, or of what lies in a folder, and recomposes. What of it is on the disk stays forgotten until it
+   * changes or is asked for (`RefreshOptions.forgotten`). A path that is not in the memory is a `not-found` error. Gives the
+   * coverage that the next look at the folder will find.
    */
   forget(path: string, options?: WorkOptions): Promise<Coverage>;
   /** Drops everything of this workspace. */

@@ -249,7 +249,7 @@ export class Workspace implements WorkspaceMemory {
   }
 
   forget(path: string, options: WorkOptions = {}): Promise<Coverage> {
-    return this.alone(options, work => this.afterForgetting(forgetPath(this.store, path), work));
+    return this.alone(options, work => this.afterForgetting(forgetPath(this.store, path, this.root), work));
   }
 
   forgetAll(): Promise<Coverage> {
@@ -267,7 +267,7 @@ export class Workspace implements WorkspaceMemory {
       const rows = this.ledger.readRows();
       await this.ledger.setAside(await this.state.bringUpToDate(rows, stateWork(engine, work)));
     }
-    return coverageOf([...this.ledger.rows(), ...(await foundAgain(gone, this.root))]);
+    return coverageOf([...this.ledger.rows(), ...(await foundAgain(gone, this.root, this.store))]);
   }
 
   /** Beside whatever else runs: it changes nothing. */

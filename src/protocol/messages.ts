@@ -151,6 +151,8 @@ export interface ReadParams extends WorkParams {
   readonly walk?: boolean;
   /** False: the workspace state is left for a later `read`, though files in it changed. */
   readonly state?: boolean;
+  /** True: reads what was forgotten, too; else it stays forgotten until it changes. With a walk. */
+  readonly forgotten?: boolean;
 }
 
 export interface ReadReply {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import * as vscode from 'vscode';
-import { look, press, screenshot } from './page-looks.js';
+import { focus, look, press, screenshot } from './page-looks.js';
 
 const question = 'Which class describes an error of the command line?';
 
@@ -52,18 +52,19 @@ export function definePanelSuite(): void {
     test('by keyboard alone: from the question to a place of the answer, and through the Memory view to a file', async () => {
       await vscode.commands.executeCommand('workbench.action.closeAllEditors');
       await vscode.commands.executeCommand('longview.ask');
-      press('Tab', 'Ask');
-      press('Tab', 'Earlier questions');
-      press('Tab', 'lib/');
-      press('Enter');
+      await focus('Question about the folder');
+      await press('Tab', 'Ask');
+      await press('Tab', 'Earlier questions');
+      await press('Tab', 'lib/');
+      await press('Enter');
       const opened = await activeFile();
       assert.ok(opened.path.startsWith('lib/') && !opened.selection.isEmpty, 'the lines of the place are selected');
       await vscode.commands.executeCommand('workbench.action.closeAllEditors');
       await vscode.commands.executeCommand('longview.showMemory');
-      press('Home ArrowLeft', 'Figures');
-      press('ArrowDown ArrowRight', 'lib');
-      press('ArrowDown', 'argument.js');
-      press('Enter');
+      await press('Home ArrowLeft', 'Figures');
+      await press('ArrowDown ArrowRight', 'lib');
+      await press('ArrowDown', 'argument.js');
+      await press('Enter');
       assert.equal((await activeFile()).path, 'lib/argument.js');
     });
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import * as vscode from 'vscode';
+import { screenshot } from './page-looks.js';
 
 export function defineReadingSuite(): void {
   suite('Longview reads', () => {
@@ -29,7 +30,7 @@ export function defineReadingSuite(): void {
       const { read, total } = await counts();
       assert.deepEqual([read, total], [4, 4]);
       // The status bar has said so meanwhile.
-      console.log('[screenshot] status-bar.png');
+      await screenshot('status-bar.png');
     });
 
     test('a paused reading keeps what was read, and goes on', async () => {

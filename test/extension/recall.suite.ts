@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as vscode from 'vscode';
 import type { RecallAtReply } from '../../src/protocol/index.js';
+import { screenshot } from './page-looks.js';
 
 const useText = `const { InvalidArgumentError } = require('./error.js');
 const { Argument } = require('./argument.js');
@@ -137,6 +138,5 @@ export function defineRecallSuite(): void {
 /** The page is looked at once it has settled. */
 async function lookAt(name: string): Promise<void> {
   await new Promise(done => setTimeout(done, 1500));
-  console.log(`[screenshot] ${name}`);
-  await new Promise(done => setTimeout(done, 1000));
+  await screenshot(name);
 }

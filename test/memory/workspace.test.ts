@@ -110,10 +110,7 @@ suite('workspace memory', () => {
     const memory = await folder.memory(engine);
     await memory.refresh();
     await memory.forget('b.py');
-    assert.deepEqual(
-      memory.files().map(file => file.path),
-      ['a.py', 'docs/guide.md'],
-    );
+    assert.deepEqual(memory.file('b.py'), { path: 'b.py', state: 'skipped', reason: 'forgotten', tokens: 0 });
     const store = await folder.store();
     assert.ok(store.listKeys().every(stored => stored.path !== 'b.py'));
     const [id] = await memory.states([]);
@@ -139,9 +136,52 @@ suite('workspace memory', () => {
     const { path } = memory.status().store;
     const held = async (): Promise<boolean> => (await readFile(join(path, 'data.mdb'))).includes('docs/guide.md');
     assert.equal(await held(), true);
+    // Of a file that is there, the ledger goes on to say that it is.
+    await folder.remove('docs/guide.md');
     await memory.forget('docs/guide.md');
     await memory.dispose();
     assert.equal(await held(), false);
+  });
+
+  test('a forgotten file stays forgotten until it changes or is asked for', async () => {
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    engine.reads.length = 0;
+    await memory.forget('b.py');
+    const left = { total: 3, read: 2, stale: 0, waiting: 0, coarse: 0, skipped: 1 };
+    assert.deepEqual(memory.coverage(), left);
+    await memory.scan();
+    await memory.lookAt(['']);
+    await memory.lookAt(['b.py']);
+    await memory.refresh();
+    await memory.refresh({ walk: false });
+    assert.deepEqual([memory.coverage(), engine.reads], [left, []]);
+
+    await memory.refresh({ forgotten: true });
+    assert.deepEqual([memory.coverage().read, engine.reads], [3, ['b.py']]);
+
+    await memory.forget('b.py');
+    await folder.touch('b.py');
+    assert.deepEqual(await memory.lookAt(['b.py']), { changes: 1, waiting: 1 });
+    await memory.refresh({ walk: false });
+    assert.deepEqual([memory.coverage().read, engine.reads], [3, ['b.py', 'b.py']]);
+  });
+
+  test('a folder is forgotten with all that lies in it; a file that is gone leaves no row', async () => {
+    await folder.write('docs/more.md', 'more of it\n');
+    const memory = await folder.memory(engine);
+    await memory.refresh();
+    await folder.remove('docs/more.md');
+    await memory.forget('docs');
+    assert.deepEqual(
+      memory.files().map(({ path, state }) => [path, state]),
+      [
+        ['a.py', 'read'],
+        ['b.py', 'read'],
+        ['docs/guide.md', 'skipped'],
+      ],
+    );
+    await assert.rejects(memory.forget('docs'), { code: 'not-found' });
   });
 
   test('ledger, status and forgetting never start the engine', async () => {

@@ -16,7 +16,7 @@ export async function runRead(call: Call, dir: string, flags: ReadFlags): Promis
   await withHouse(call, root, flags, async ({ memory }) => {
     const mine = flags.shard && (await memory.shard(flags.shard, { signal }));
     const only = mine && ((path: string): boolean => mine.has(path));
-    const report = await memory.refresh({ signal, onProgress: surface.progress, only });
+    const report = await memory.refresh({ signal, onProgress: surface.progress, only, forgotten: true });
     const coverage = memory.coverage();
     const shard = flags.shard && { ...flags.shard, files: mine?.size ?? 0 };
     if (flags.json) {

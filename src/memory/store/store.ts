@@ -225,9 +225,10 @@ export class Store implements Disposable {
 
   /**
    * Removes the row and every memory (of all contents, models and settings) of `path`; with a `/` at its end, of all that
-   * lies in that folder. No read finds them any more; their bytes stay in unused parts of the data file until `compactStore`.
+   * lies in that folder; and puts the rows `instead`. No read finds them any more; their bytes stay in unused parts of the
+   * data file until `compactStore`.
    */
-  async forget(path: string): Promise<{ rows: number; memories: number }> {
+  async forget(path: string, instead: readonly LedgerRow[] = []): Promise<{ rows: number; memories: number }> {
     const gone = { rows: 0, memories: 0 };
     await this.live.ready();
     this.commit(environment => {
@@ -245,6 +246,8 @@ export class Store implements Disposable {
         removeMemory(environment, memory.key);
         gone.memories++;
       }
+      const { putRow } = this.writer(environment);
+      instead.forEach(putRow);
     });
     return gone;
   }
