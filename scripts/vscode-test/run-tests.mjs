@@ -277,7 +277,7 @@ async function runSuite(page, { authority, workspace, developed, scratch }, test
   page.once('close', () => finish(0));
   await putTestsIntoPage(page, authority, developed, tests);
   const query = new URLSearchParams({ ...workspace, payload: '[["skipWelcome","true"]]' });
-  await page.goto(`http://${authority}/?${query}`);
+  await page.goto(`http://${authority}/?${query}`, { timeout: 180_000 });
   const code = await Promise.race([
     finished,
     sleep(options.timeout * 1000, new Error(`the suite did not end within ${options.timeout} s`), { ref: false }),

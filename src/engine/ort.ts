@@ -128,6 +128,14 @@ export async function chooseProvider(wanted: string | undefined, probe: string):
     await session.release();
     return { name, reason: 'asked for' };
   } catch (error) {
-    return { name: 'cpu', reason: `${name} can't be used here: ${messageOf(error)}` };
+    return { name: 'cpu', reason: `${name} can't be used here: ${unusableBecause(messageOf(error))}` };
   }
+}
+
+/** What onnxruntime's own words, which name its source files, mean to a user. */
+function unusableBecause(words: string): string {
+  if (/shared library|backend not found/.test(words))
+    return 'this onnxruntime has no such provider, or it lacks a library';
+  if (/RequestAdapter/.test(words)) return 'there is no graphics card or driver that it can use';
+  return words;
 }

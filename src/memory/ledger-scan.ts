@@ -20,7 +20,7 @@ const RETRY_AFTER = 3_600_000;
 /** Files that are hashed at a time. */
 const FILES_AT_ONCE = 4;
 /** Rows of one transaction. */
-const ROWS_AT_ONCE = 1000;
+const ROWS_AT_ONCE = 250;
 /** So many rows are looked at beside those of a scan of some paths. */
 const MOST_LOOKED_AT_AGAIN = 100;
 
@@ -57,6 +57,7 @@ export interface ScanResult {
 
 export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
   const { store, files, first, signal, onProgress } = parts;
+  await store.ledger.prepare();
   const before = new Map(store.ledger.all().map(row => [row.path, row]));
   const only = parts.paths && partOf(parts.paths, before);
   // Of a folder that nobody had looked at, some files are not what is to be known.
@@ -72,7 +73,7 @@ export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
   const known: Known = (path, size, mtimeMs) => {
     const row = before.get(path);
     if (row?.size !== size || row.mtimeMs !== mtimeMs) return undefined;
-    if (partsOf(row).length > 0) return true;
+    if (partsOf(row).length > 0 || row.state === 'waiting') return true;
     return row.state === 'skipped' && !mayHavePassed(row) ? row.reason : undefined;
   };
   const walk = files.walk(known, { only, onCovered: path => void covered.add(path), signal });
@@ -103,6 +104,7 @@ export async function scanLedger(parts: ScanParts): Promise<ScanResult> {
     await store.batch(write => changes.slice(at, at + ROWS_AT_ONCE).forEach(change => change(write)));
     await others.step();
   }
+  await store.ledger.prepare();
   return { waiting: orderForReading(waiting, { first }).map(row => row.path), gone, changes: changes.length };
 }
 

@@ -26,6 +26,10 @@ export function isWithoutRoom(error: unknown): boolean {
 }
 
 export class LedgerView {
+  /** Rows that stand on memories of `seenBy` as they are. */
+  private own = new WeakSet<LedgerRow>();
+  private seenBy: string | undefined;
+
   constructor(private readonly parts: LedgerViewParts) {}
 
   get model(): string | undefined {
@@ -112,7 +116,11 @@ export class LedgerView {
 
   private seen(row: LedgerRow, endings: ReturnType<typeof memoryEndings> | undefined): LedgerRow {
     const { path, size, mtimeMs } = row;
-    if (endings === undefined || keysOf(row).every(key => coarsenessOf(key, path, endings) !== undefined)) return row;
+    if (endings === undefined || this.own.has(row)) return row;
+    if (keysOf(row).every(key => coarsenessOf(key, path, endings) !== undefined)) {
+      this.own.add(row);
+      return row;
+    }
     const ending = endings(path);
     const waiting: LedgerRow = { path, size, mtimeMs, contentHash: '', state: 'waiting' };
     const parts: FilePart[] = [];
@@ -130,6 +138,10 @@ export class LedgerView {
 
   /** What the memories of the model and the settings have in common; none while the model is not known. */
   private endings(): ReturnType<typeof memoryEndings> | undefined {
-    return this.model === undefined ? undefined : memoryEndings(this.model, this.parts.settings);
+    const { model } = this;
+    if (model === undefined) return undefined;
+    if (model !== this.seenBy) this.own = new WeakSet();
+    this.seenBy = model;
+    return memoryEndings(model, this.parts.settings);
   }
 }

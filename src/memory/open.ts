@@ -38,6 +38,7 @@ export async function openWorkspaceMemory(options: OpenOptions): Promise<Workspa
     throw new LongviewError(codeOf(error), `There is no folder ${options.root}: check the path.`, { cause: error });
   });
   const store = await openStore(storeFolder(options.data, root), { workspace: root, log, lease: options.lease });
+  await store.ledger.prepare();
   const budgeted = await withBudgets(settings, options.data);
   return new Workspace({
     root,

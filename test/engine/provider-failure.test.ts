@@ -61,6 +61,18 @@ suite('engine process with a provider that fails', function () {
     assert.equal(cpu.generation, 1);
   });
 
+  test('one that this machine has not: its reason is one plain line, and nothing else is told', async function () {
+    const real = await start('', 'cuda');
+    // A machine that has it has nothing to tell.
+    if (real.model.provider.name === 'cuda') this.skip();
+    const reason = "cuda can't be used here: this onnxruntime has no such provider, or it lacks a library";
+    assert.deepEqual(real.model.provider, { name: 'cpu', reason });
+    assert.deepEqual(
+      log.filter(line => !line.startsWith('debug: ')),
+      [],
+    );
+  });
+
   test('it refuses the model: the CPU takes its place, and the reason is told', async () => {
     const refusal = { kind: 'unusable', code: 'bad-format', message: 'no kernel for Gather' };
     const cpu = await start(`process.send(${JSON.stringify(refusal)}); await new Promise(() => undefined);`);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -153,6 +153,13 @@ suite('store: processes', () => {
     await store.dispose();
     await chmod(join(folder, 'data.mdb'), 0o400);
     await assert.rejects(openStore(folder, { workspace: '/w' }), { code: 'permission' });
+  });
+
+  test('a folder whose place a file takes is one line', async () => {
+    await writeFile(join(folder, 'file'), '');
+    await assert.rejects(openStore(join(folder, 'file', 'store'), { workspace: '/w' }), {
+      message: `The store ${join(folder, 'file', 'store')} cannot be opened: a part of this path is a file, not a folder.`,
+    });
   });
 
   test('one reader of all processes; another follows when it is killed', async function () {

@@ -8,7 +8,7 @@ import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { LongviewError, codeOf, messageOf, silentLog, throwIfCancelled } from '../../base/index.js';
-import type { Log } from '../../base/index.js';
+import type { Log, LogLevel } from '../../base/index.js';
 import type {
   CallOptions,
   ComposeOptions,
@@ -261,10 +261,12 @@ class EngineProcess implements Engine {
     });
     this.child = child;
     const log = this.options.log ?? silentLog;
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => log('warning', `engine: ${text.trimEnd()}`));
+    let isReady = false;
+    // Until then native code complains of providers in its own words; the provider's reason says the same in one line.
+    const level = (): LogLevel => (isReady ? 'warning' : 'debug');
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => log(level(), `engine: ${text.trimEnd()}`));
     await new Promise<void>((resolve, reject) => {
       let unusable = false;
-      let isReady = false;
       child.on('message', (message: FromEngine) => {
         if (message.kind === 'ready') {
           const { name, reason } = message.model.provider;

@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module';
 import type * as Lmdb from 'lmdb';
 import type { Database, RootDatabase } from 'lmdb';
-import { LongviewError, codeOf, messageOf, nativeFailure } from '../../base/index.js';
+import { LongviewError, codeOf, messageOf, nativeFailure, systemReason } from '../../base/index.js';
 import type { ErrorCode } from '../../base/index.js';
 
 const { open } = load();
@@ -111,6 +111,8 @@ export function storeError(error: unknown, folder: string): Error {
   if (code === 'permission') {
     return new LongviewError(code, `May not write to ${folder}. Allow it or choose another data folder.`, options);
   }
+  const reason = systemReason(error);
+  if (reason !== undefined) return new LongviewError(code, `The store ${folder} ${reason}.`, options);
   const advice = 'If that stays so, delete this folder: the files are read again.';
   return new LongviewError(code, `The store in ${folder} failed (${messageOf(error)}). ${advice}`, options);
 }

@@ -1,48 +1,92 @@
 /**
- * Looks up rows of the ledger. What was decoded once is not decoded again while its bytes stay the same, so that a look at
- * all rows costs little. Bad rows are told once and count as absent. Never writes but to remove those.
+ * The rows of the ledger in the environment that is open. All of them are kept as they were decoded last: up to date with what
+ * this process writes, and looked through anew once another process has written, which the number of the last transaction
+ * tells; then those are decoded again whose bytes are other ones. Bad rows are told once and count as absent.
  */
 import type { Log } from '../../base/index.js';
-import type { ByteDatabase } from './databases.js';
-import { decodeLedgerRow, ledgerKey } from './ledger-row.js';
+import type { Databases } from './databases.js';
+import { decodeLedgerRow, encodeLedgerRow, ledgerKey } from './ledger-row.js';
 import type { LedgerRow } from './ledger-row.js';
 
-interface KnownRow {
+interface KnownRows {
+  readonly root: Databases['root'];
+  /** Number of the transaction that they are the rows of. */
+  transaction: number;
+  /** By path, in the order of their keys. */
+  readonly rows: Map<string, LedgerRow>;
+}
+
+interface DecodedRow {
   readonly bytes: Buffer;
   readonly row: LedgerRow;
 }
 
+/** Rows that are looked through in one step. */
+const ROWS_AT_ONCE = 250;
+
 export class LedgerRows {
+  private known: KnownRows | undefined;
   /** By keys as latin1. */
-  private known = new Map<string, KnownRow>();
-  /** Keys and bytes of rows that turned out bad; the next commit removes them. */
+  private decoded = new Map<string, DecodedRow>();
+  /** Rows that the transaction that runs has written; undefined for those it has removed. */
+  private changes: Map<string, LedgerRow | undefined> | undefined;
+  /** Keys and bytes of rows that turned out bad; the next transaction removes them. */
   private readonly bad = new Map<string, Buffer>();
 
   constructor(private readonly log: Log) {}
 
-  get(ledger: ByteDatabase, path: string): LedgerRow | undefined {
+  get({ ledger }: Databases, path: string): LedgerRow | undefined {
     const key = ledgerKey(path);
     const bytes = ledger.getBinary(key);
     return bytes === undefined ? undefined : this.good(key, bytes)?.row;
   }
 
-  /** All good rows, in the order of the keys' bytes. */
-  all(ledger: ByteDatabase): LedgerRow[] {
-    const rows: LedgerRow[] = [];
-    // What is gone is known no longer.
-    const known = new Map<string, KnownRow>();
-    for (const { key, value } of ledger.getRange()) {
-      const found = this.good(key, value);
-      if (found === undefined) continue;
-      known.set(idOf(key), found);
-      rows.push(found.row);
+  /** All good rows, in the order of their keys. */
+  all(databases: Databases): LedgerRow[] {
+    const { root, ledger } = databases;
+    if (this.changes !== undefined && this.changes.size > 0) {
+      return this.goodOf(ledger.getRange()).map(({ row }) => row);
     }
-    this.known = known;
-    return rows;
+    if (!this.isKnown(root)) {
+      const transaction = lastTransaction(root);
+      // What is read until the end of the event's turn may be of a transaction before that.
+      if (this.changes === undefined) root.resetReadTxn();
+      this.know(root, transaction, this.goodOf(ledger.getRange()));
+    }
+    return [...this.known!.rows.values()];
   }
 
-  /** In a transaction. */
-  dropBad(ledger: ByteDatabase): void {
+  /** Looks through all rows in steps, so that `all` has them, unless somebody writes meanwhile. Not in a transaction. */
+  *loading({ root, ledger }: Databases): Generator<void> {
+    if (this.isKnown(root)) return;
+    const transaction = lastTransaction(root);
+    const rows: DecodedRow[] = [];
+    for (let start: Uint8Array | undefined; ;) {
+      root.resetReadTxn();
+      const entries = [...ledger.getRange({ start, exclusiveStart: start !== undefined, limit: ROWS_AT_ONCE })];
+      rows.push(...this.goodOf(entries));
+      if (entries.length < ROWS_AT_ONCE) break;
+      start = Buffer.from(entries.at(-1)!.key);
+      yield;
+    }
+    if (lastTransaction(root) === transaction) this.know(root, transaction, rows);
+  }
+
+  put({ ledger }: Databases, row: LedgerRow): void {
+    ledger.putSync(ledgerKey(row.path), Buffer.from(encodeLedgerRow(row).buffer));
+    this.changes?.set(row.path, row);
+  }
+
+  /** False where there was none. */
+  remove({ ledger }: Databases, path: string): boolean {
+    if (!ledger.removeSync(ledgerKey(path))) return false;
+    this.changes?.set(path, undefined);
+    return true;
+  }
+
+  /** To be called at the start of a transaction: removes rows that turned out bad. */
+  begin({ ledger }: Databases): void {
+    this.changes = new Map();
     for (const [id, bad] of this.bad) {
       const key = Buffer.from(id, 'latin1');
       // Another process may have written it anew.
@@ -51,15 +95,52 @@ export class LedgerRows {
     this.bad.clear();
   }
 
-  private good(key: Uint8Array, bytes: Uint8Array): KnownRow | undefined {
+  /** To be called after it; `transaction`: its number, where it is on the disk. */
+  end(transaction?: number): void {
+    const { known, changes } = this;
+    this.changes = undefined;
+    // One that wrote nothing has no number.
+    if (transaction === undefined || changes === undefined || changes.size === 0) return;
+    if (known?.transaction !== transaction - 1) return;
+    for (const [path, row] of changes) {
+      if (row === undefined) known.rows.delete(path);
+      else if (known.rows.has(path)) known.rows.set(path, row);
+      // A new one would stand in the wrong place.
+      else return void (this.known = undefined);
+    }
+    known.transaction = transaction;
+  }
+
+  private isKnown(root: Databases['root']): boolean {
+    return this.known?.root === root && this.known.transaction === lastTransaction(root);
+  }
+
+  private know(root: Databases['root'], transaction: number, all: readonly DecodedRow[]): void {
+    this.known = { root, transaction, rows: new Map(all.map(({ row }) => [row.path, row])) };
+    // What is gone needs not be kept.
+    if (this.decoded.size > all.length) {
+      this.decoded = new Map(all.map(decoded => [idOf(ledgerKey(decoded.row.path)), decoded]));
+    }
+  }
+
+  private goodOf(entries: Iterable<{ readonly key: Uint8Array; readonly value: Uint8Array }>): DecodedRow[] {
+    const rows: DecodedRow[] = [];
+    for (const { key, value } of entries) {
+      const row = this.good(key, value);
+      if (row !== undefined) rows.push(row);
+    }
+    return rows;
+  }
+
+  private good(key: Uint8Array, bytes: Uint8Array): DecodedRow | undefined {
     const id = idOf(key);
-    const known = this.known.get(id);
-    if (known?.bytes.equals(bytes)) return known;
+    const before = this.decoded.get(id);
+    if (before?.bytes.equals(bytes)) return before;
     const row = decodeLedgerRow(bytes);
     if (row.ok && Buffer.compare(key, ledgerKey(row.value.path)) === 0) {
-      const found = { bytes: Buffer.from(bytes), row: row.value };
-      this.known.set(id, found);
-      return found;
+      const decoded = { bytes: Buffer.from(bytes), row: row.value };
+      this.decoded.set(id, decoded);
+      return decoded;
     }
     if (!this.bad.has(id)) {
       const reason = row.ok ? 'another path' : row.reason;
@@ -73,4 +154,9 @@ export class LedgerRows {
 
 function idOf(key: Uint8Array): string {
   return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1');
+}
+
+/** Number of the last transaction of any process. */
+function lastTransaction(root: Databases['root']): number {
+  return (root.getStats() as { readonly lastTxnId: number }).lastTxnId;
 }

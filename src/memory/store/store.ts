@@ -7,9 +7,11 @@
  * Keys and values: `format-record.ts`. Writing blocks this thread for the commit (a few milliseconds, more while another
  * process writes), so put many rows in one `batch` of up to about 10,000.
  */
-import { LongviewError, failed, ok, silentLog } from '../../base/index.js';
+import { failed, ok, silentLog } from '../../base/index.js';
 import type { Disposable, Log, Result } from '../../base/index.js';
 import { decodeBlob, encodeBlob } from './blob.js';
+import { GiveWay } from '../give-way.js';
+import { claimFormat } from './claim-format.js';
 import type { ContentName } from './databases.js';
 import type { Environment } from './environment.js';
 import {
@@ -21,9 +23,7 @@ import {
   keyPrefixOfPath,
 } from './file-memory.js';
 import type { FileMemory, GistMemory, MemoryHead, MemoryKey, RecallMemory } from './file-memory.js';
-import { STORE_FORMAT, decodeFormatRecord, encodeFormatRecord } from './format-record.js';
-import type { FormatRecord } from './format-record.js';
-import { encodeLedgerRow, keysOf, ledgerKey } from './ledger-row.js';
+import { keysOf } from './ledger-row.js';
 import type { LedgerRow } from './ledger-row.js';
 import { LedgerRows } from './ledger-rows.js';
 import { LiveEnvironment } from './live-environment.js';
@@ -59,6 +59,8 @@ export interface Ledger {
   delete(path: string): Promise<void>;
   /** All good rows, in the order of the paths' UTF-8 bytes. */
   all(): LedgerRow[];
+  /** Decodes all rows with breaks for other work, so that `all` answers at once, unless somebody writes meanwhile. */
+  prepare(): Promise<void>;
 }
 
 export interface StoredMemory extends Stamp {
@@ -72,7 +74,6 @@ export interface GarbageOptions {
   readonly keep?: ReadonlySet<MemoryKey>;
 }
 
-const FORMAT_KEY = bytesOf('store');
 /** Without a readable stamp nothing says whose a memory is: it is the first to be collected. */
 const OF_NOBODY = { writtenAt: 0, bytes: 0, path: '' };
 
@@ -107,9 +108,10 @@ export class Store implements Disposable {
     this.rows = new LedgerRows(this.log);
     this.ledger = {
       put: row => this.batch(write => write.putRow(row)),
-      get: path => this.live.look(({ ledger }) => this.rows.get(ledger, path)),
+      get: path => this.live.look(environment => this.rows.get(environment, path)),
       delete: path => this.batch(write => write.deleteRow(path)),
-      all: () => this.allRows(),
+      all: () => this.live.look(environment => this.rows.all(environment)),
+      prepare: () => this.prepareRows(),
     };
   }
 
@@ -206,7 +208,7 @@ export class Store implements Disposable {
     await this.live.ready();
     this.commit(environment => {
       const needed = new Set<string>(options.keep);
-      for (const row of this.allRows()) for (const key of keysOf(row)) needed.add(key);
+      for (const row of this.ledger.all()) for (const key of keysOf(row)) needed.add(key);
       const free = this.listKeys().filter(memory => !needed.has(memory.key));
       free.sort((a, b) => b.writtenAt - a.writtenAt || (a.key < b.key ? -1 : 1));
       let kept = 0;
@@ -233,10 +235,10 @@ export class Store implements Disposable {
     await this.live.ready();
     this.commit(environment => {
       const isFolder = path.endsWith('/');
-      const rows = isFolder ? this.allRows().map(row => row.path) : [path];
+      const rows = isFolder ? this.ledger.all().map(row => row.path) : [path];
       for (const name of rows) {
         if (isFolder && !name.startsWith(path)) continue;
-        if (environment.ledger.removeSync(ledgerKey(name))) gone.rows++;
+        if (this.rows.remove(environment, name)) gone.rows++;
       }
       const prefix = keyPrefixOfPath(path);
       for (const memory of this.listKeys()) {
@@ -246,8 +248,8 @@ export class Store implements Disposable {
         removeMemory(environment, memory.key);
         gone.memories++;
       }
-      const { putRow } = this.writer(environment);
-      instead.forEach(putRow);
+      const write = this.writer(environment);
+      for (const row of instead) write.putRow(row);
     });
     return gone;
   }
@@ -287,10 +289,10 @@ export class Store implements Disposable {
   }
 
   private writer(environment: Environment): StoreWriter {
-    const { ledger, blobs, memories, stamps } = environment;
+    const { blobs, memories, stamps } = environment;
     return {
-      putRow: row => ledger.putSync(ledgerKey(row.path), Buffer.from(encodeLedgerRow(row).buffer)),
-      deleteRow: path => void ledger.removeSync(ledgerKey(path)),
+      putRow: row => this.rows.put(environment, row),
+      deleteRow: path => void this.rows.remove(environment, path),
       putMemory: (key, memory) => {
         if (!keyFits(key, memory.path, memory.contentHash))
           throw new RangeError(`Not the key of ${memory.path}: ${key}`);
@@ -317,19 +319,30 @@ export class Store implements Disposable {
     return memory;
   }
 
-  private allRows(): LedgerRow[] {
-    return this.live.look(({ ledger }) => this.rows.all(ledger));
+  private async prepareRows(): Promise<void> {
+    const others = new GiveWay();
+    const loading = this.live.look(environment => this.rows.loading(environment));
+    while (this.live.look(() => loading.next()).done !== true) await others.step();
+  }
+
+  private commit(action: (environment: Environment) => void): void {
+    let transaction: number | undefined;
+    try {
+      this.live.commit(environment => {
+        this.rows.begin(environment);
+        action(environment);
+        transaction = environment.root.getWriteTxnId();
+      });
+    } catch (error) {
+      transaction = undefined;
+      throw error;
+    } finally {
+      this.rows.end(transaction);
+    }
   }
 
   private read(name: ContentName, key: Uint8Array): Uint8Array | undefined {
     return this.live.look(environment => environment[name].getBinary(key));
-  }
-
-  private commit(action: (environment: Environment) => void): void {
-    this.live.commit(environment => {
-      this.rows.dropBad(environment.ledger);
-      action(environment);
-    });
   }
 }
 
@@ -337,32 +350,6 @@ function removeMemory({ memories, stamps, blobs }: Environment, key: MemoryKey):
   blobs.removeSync(bytesOf(placesName(key)));
   memories.removeSync(keyBytes(key));
   stamps.removeSync(keyBytes(key));
-}
-
-/** Clears a store of another format and writes whose it is. */
-function claimFormat(live: LiveEnvironment, workspace: string, log: Log): void {
-  const recordOf = ({ format }: Environment): Result<FormatRecord> | undefined => {
-    const bytes = format.getBinary(FORMAT_KEY);
-    return bytes === undefined ? undefined : decodeFormatRecord(bytes);
-  };
-  if (live.readOnly !== undefined) {
-    const record = live.look(recordOf);
-    if (record?.ok === true && record.value.format === STORE_FORMAT) return;
-    throw new LongviewError('unsupported', `The memory in ${live.folder} is of another version and cannot be written.`);
-  }
-  live.commit(environment => {
-    const record = recordOf(environment);
-    const same = record?.ok === true && record.value.format === STORE_FORMAT;
-    if (record !== undefined && !same) {
-      const found = record.ok ? `has format ${record.value.format}, not ${STORE_FORMAT}` : 'has no readable format';
-      log('warning', `The store in ${live.folder} ${found}; it is built again.`);
-      const { ledger, memories, stamps, blobs, lease } = environment;
-      for (const database of [ledger, memories, stamps, blobs, lease]) database.clearSync();
-    }
-    if (same && record.value.workspace === workspace) return;
-    const claimed = encodeFormatRecord({ format: STORE_FORMAT, workspace });
-    environment.format.putSync(FORMAT_KEY, Buffer.from(claimed));
-  });
 }
 
 /** Name of the blob that says where a memory's slots are in the workspace state; it leaves with the memory. */
