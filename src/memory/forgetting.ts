@@ -48,7 +48,9 @@ export async function bringBackForgotten(store: Store): Promise<void> {
 /** Rows without a row now that the next look at the folder will find: they wait, or are skipped as before. */
 export async function foundAgain(rows: readonly LedgerRow[], root: string, store: Store): Promise<LedgerRow[]> {
   const left = (await onDisk(rows, root)).filter(row => store.ledger.get(row.path) === undefined);
-  return left.map(row => (row.state === 'skipped' ? row : { ...row, state: 'waiting', parts: [] }));
+  return left.map(row =>
+    row.state === 'skipped' && !isForgotten(row) ? row : { ...row, state: 'waiting', parts: [], reason: undefined },
+  );
 }
 
 async function onDisk(rows: readonly LedgerRow[], root: string): Promise<LedgerRow[]> {
