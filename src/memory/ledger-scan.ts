@@ -147,7 +147,7 @@ function isCovered(path: string, covered: ReadonlySet<string>): boolean {
 
 /** What the walk alone decides, by rules that may have changed: a file that it gives now is to be read. */
 function isByRule({ reason = '' }: LedgerRow): boolean {
-  return /^(ignored|secret|generated|minified|lock file|too large|outside workspace)$/.test(reason);
+  return /^(ignored|secret|generated|minified|lock file|too large|outside workspace|link)$/.test(reason);
 }
 
 async function nextRow(

@@ -12,7 +12,7 @@ import { bm25, questionTerms, termsOf } from './lexical.js';
 import { LineMass } from './line-mass.js';
 import { attentionScore, distinct, nullScore, standardised, type Candidate } from './rank.js';
 import type { IndexedPart, RecallIndex } from './recall-index.js';
-import { FileLines, cutText, recalledTexts, type RecalledText } from './recalled-text.js';
+import { FileLines, cutText, recalledTexts, shownText, type RecalledText } from './recalled-text.js';
 import type { SourceText } from './source-files.js';
 import { spanShares, type PlacedBlock } from './span-shares.js';
 import type { CutText, TextCache } from './text-cache.js';
@@ -261,9 +261,9 @@ async function exact(
     }
     const file = files.get(path);
     if (!file) continue;
-    const place = file.places && placeName(file.places, startLine, endLine);
-    const text = file.lines.between(startLine, endLine).join('\n');
-    out.push({ path, startLine, endLine, ...(place !== undefined && { place }), score, text });
+    const shown = shownText(file.lines, startLine, endLine);
+    const place = file.places && placeName(file.places, startLine, shown.endLine);
+    out.push({ path, startLine, ...shown, ...(place !== undefined && { place }), score });
     if (out.length >= limit) break;
   }
   return out;

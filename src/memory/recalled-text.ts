@@ -67,6 +67,22 @@ export class FileLines {
   }
 }
 
+/** Text of a place that is shown at most: a line may have megabytes. */
+export const MOST_CHARACTERS = 20_000;
+
+/** Exact text of lines, both ends included, as far as it is shown; the last line of that, and how many characters are left out. */
+export function shownText(
+  lines: FileLines,
+  startLine: number,
+  endLine: number,
+): { readonly endLine: number; readonly text: string; readonly cut?: number } {
+  const whole = lines.between(startLine, endLine).join('\n');
+  if (whole.length <= MOST_CHARACTERS) return { endLine, text: whole };
+  const splits = /[\ud800-\udbff]/.test(whole[MOST_CHARACTERS - 1]!);
+  const text = whole.slice(0, MOST_CHARACTERS - (splits ? 1 : 0));
+  return { endLine: startLine + linesOf(text).length - 1, text, cut: whole.length - text.length };
+}
+
 /** Blocks that begin in a text's own lines, numbered as in the file, and its terms. */
 export function cutText({ path, firstLine, lastLine }: RecalledText, lines: FileLines): CutText {
   const first = Math.max(1, firstLine - MAX_BLOCK_LINES);

@@ -29,7 +29,10 @@ export function spanShares(
     tokens: Float32Array.from(blocks, ({ tokens }) => tokens),
     keyHeads: Array.from({ length: keyHeads }, (_, keyHead) => {
       const pairs: { slots: number[]; shares: number[] }[] = blocks.map(() => ({ slots: [], shares: [] }));
-      for (const [part, onLine] of onLines) addShares(pairs, parts[part]!, onLine, keyHead, slotStart[part]!);
+      for (const [part, onLine] of onLines) {
+        const own = byPart.get(part)!.map(at => ({ at, block: blocks[at]!.block }));
+        addShares(pairs, parts[part]!, own, onLine, keyHead, slotStart[part]!);
+      }
       return joined(pairs);
     }),
   };
@@ -53,12 +56,13 @@ function blocksOnLines(
 
 function addShares(
   pairs: readonly { slots: number[]; shares: number[] }[],
-  { provenance, slots }: Pick<IndexedPart, 'provenance' | 'slots'>,
+  { firstLine, provenance, slots }: Pick<IndexedPart, 'firstLine' | 'provenance' | 'slots'>,
+  placed: readonly { readonly at: number; readonly block: Block }[],
   onLine: ReadonlyMap<number, readonly number[]>,
   keyHead: number,
   firstSlot: number,
 ): void {
-  const { slotStart, lines, weights } = provenance;
+  const { slotStart, lines, weights, spans } = provenance;
   const row = keyHead * (slots + 1);
   const own = new Map<number, number>();
   for (let slot = 0; slot < slots; slot++) {
@@ -66,7 +70,16 @@ function addShares(
     own.clear();
     for (let at = slotStart[row + slot]!; at < slotStart[row + slot + 1]!; at++) {
       total += weights[at]!;
-      for (const block of onLine.get(lines[at]!) ?? []) own.set(block, (own.get(block) ?? 0) + weights[at]!);
+      const span = spans?.[at] ?? 1;
+      if (span === 1) {
+        for (const block of onLine.get(lines[at]!) ?? []) own.set(block, (own.get(block) ?? 0) + weights[at]!);
+        continue;
+      }
+      const first = lines[at]! + firstLine - 1;
+      for (const { at: position, block } of placed) {
+        const shared = Math.min(block.endLine, first + span - 1) - Math.max(block.startLine, first) + 1;
+        if (shared > 0) own.set(position, (own.get(position) ?? 0) + (weights[at]! * shared) / span);
+      }
     }
     for (const [block, weight] of own) {
       pairs[block]!.slots.push(firstSlot + slot);

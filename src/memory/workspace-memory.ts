@@ -47,8 +47,10 @@ export interface RecalledSpan {
   /** Where the lines stand in a document, e.g. `page 3`; none where they are the file's own. */
   readonly place?: string;
   readonly score: number;
-  /** Exact text, read from disk again; its file's hash is the one that was read. */
+  /** Exact text, read from disk again; its file's hash is the one that was read. The lines end where it does. */
   readonly text: string;
+  /** Characters of the place that its text leaves out at its end, where it is very long; none where it is whole. */
+  readonly cut?: number;
 }
 
 export interface ReadReport {

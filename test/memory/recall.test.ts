@@ -6,7 +6,7 @@ import { TermIndex, bm25, questionTerms, termsOf } from '../../src/memory/lexica
 import { LineMass, sumOf, tokensBefore } from '../../src/memory/line-mass.js';
 import { attentionScore, distinct, standardised } from '../../src/memory/rank.js';
 import { chooseTexts } from '../../src/memory/recall.js';
-import { FileLines, cutText, recalledTexts } from '../../src/memory/recalled-text.js';
+import { FileLines, MOST_CHARACTERS, cutText, recalledTexts, shownText } from '../../src/memory/recalled-text.js';
 import { TextMass } from '../../src/memory/text-mass.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
@@ -306,6 +306,24 @@ suite('masses and ranking', () => {
       [...distinct(all, 2)].map(({ path, startLine }) => `${path}:${startLine}`),
       ['a:3', 'a:20', 'b:1'],
     );
+  });
+});
+
+suite('places of very long lines', () => {
+  test('text is shown up to its limit, its last line and what is left out are told', () => {
+    const at = (text: string, last: number): ReturnType<typeof shownText> => shownText(new FileLines(text), 1, last);
+    assert.deepEqual(at('a\nb\nc', 2), { endLine: 2, text: 'a\nb' });
+    const long = `one\n${'x'.repeat(5_000_000)}\nlast`;
+    // 4 characters are the first line and its end.
+    const shown = { endLine: 2, text: `one\n${'x'.repeat(MOST_CHARACTERS - 4)}` };
+    assert.deepEqual(at(long, 3), { ...shown, cut: long.length - MOST_CHARACTERS });
+    // A character of two code units stays whole.
+    const wide = `a${'🙂'.repeat(MOST_CHARACTERS)}`;
+    assert.deepEqual(at(wide, 1), {
+      endLine: 1,
+      text: `a${'🙂'.repeat(MOST_CHARACTERS / 2 - 1)}`,
+      cut: wide.length - MOST_CHARACTERS + 1,
+    });
   });
 });
 

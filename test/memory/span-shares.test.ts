@@ -49,6 +49,26 @@ suite('shares of spans', () => {
     assert.deepEqual([...keyHeads[0]!.shares], [0.75, 1, 1, 0.25]);
   });
 
+  test('a run of several lines is shared evenly among them', () => {
+    // A part that begins in line 11; its slot has 8 tokens on its lines 1 to 4 and 2 on line 6.
+    const one = part(11, [
+      [
+        [1, 8],
+        [6, 2],
+      ],
+    ]);
+    const parts = [{ ...one, provenance: { ...one.provenance, spans: Uint16Array.of(4, 1) } }];
+    const blocks = [
+      { block: { startLine: 13, endLine: 16 }, parts: [0], tokens: 6 },
+      { block: { startLine: 11, endLine: 11 }, parts: [0], tokens: 2 },
+      { block: { startLine: 15, endLine: 15 }, parts: [0], tokens: 0 },
+    ];
+    const { keyHeads } = spanShares(blocks, parts, Uint32Array.of(0, 1), 1);
+    // Of 10 tokens: 4 on lines 13 and 14 with 2 on line 16; 2 on line 11; none on line 15.
+    assert.deepEqual([...keyHeads[0]!.start], [0, 1, 2, 2]);
+    assert.deepEqual([...keyHeads[0]!.shares], [...Float32Array.of(0.6, 0.2)]);
+  });
+
   test('no blocks, no shares', () => {
     const { tokens, keyHeads } = spanShares([], [], Uint32Array.of(0), 2);
     assert.equal(tokens.length, 0);

@@ -27,7 +27,7 @@ export async function runStatus(call: Call, dir: string, flags: StatusFlags): Pr
         coverageLine(status.coverage),
         ...(status.coverage.skipped === 0 ? [] : [`skipped ${reasonsLine(status.skipped)}`]),
         `tokens  ${count(status.tokens)}`,
-        `state   ${plural(status.state.slots, 'slot')}, ${size(status.state.bytes)}`,
+        `state   ${plural(status.state.slots, 'slot')}, ${size(status.state.bytes)}${status.state.made ? `, ${status.state.made}` : ''}`,
         `recall  ${plural(status.recall.slots, 'slot')}, ${size(status.recall.bytes)}`,
         `store   ${size(status.store.bytes)} in ${status.store.path}`,
         '',

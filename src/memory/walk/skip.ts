@@ -11,6 +11,7 @@ export type SkipReason =
   | 'secret'
   | 'unreadable'
   | 'outside workspace'
+  | 'link'
   | 'empty';
 
 export type Verdict =

@@ -3,8 +3,8 @@
  * that depends on nothing but the names; an ignored folder is one row. Never reads more than a sample of a file, never
  * leaves the workspace, and never throws for what it finds: an entry that cannot be read is a row.
  *
- * Symbolic links: one that leads inside the workspace gives no row, for what it leads to is walked under its own path,
- * once, and judged there (so cycles cannot arise); one that leads outside or nowhere is a row.
+ * Symbolic links: one that leads inside the workspace is skipped as a link, for what it leads to is walked under its own
+ * path, once, and judged there (so cycles cannot arise); one that leads outside or nowhere is skipped as that.
  *
  * Read next: `ignore-rules.ts` for what is ignored, `inspect-file.ts` for the verdict on a file.
  */
@@ -46,7 +46,7 @@ export interface WalkOptions {
 }
 
 /** Reasons that lie in where a file is, not in what it holds. */
-const OF_ITS_PLACE: ReadonlySet<SkipReason> = new Set(['ignored', 'outside workspace', 'unreadable']);
+const OF_ITS_PLACE: ReadonlySet<SkipReason> = new Set(['ignored', 'link', 'outside workspace', 'unreadable']);
 
 /** What an entry turned out to be: a row, a folder to enter, or nothing to tell. */
 type Found = { readonly row: WalkedFile } | { readonly enter: Folder } | undefined;
@@ -210,7 +210,8 @@ class Walk {
   private async lookAtLink(path: string, stats: Stats): Promise<Found> {
     const target = await realpath(join(this.root, path)).catch(() => undefined);
     if (target === undefined) return { row: this.row(path, stats, skip('unreadable', 'broken link')) };
-    return isInside(target, this.root) ? undefined : { row: this.row(path, stats, skip('outside workspace', target)) };
+    const isHere = isInside(target, this.root);
+    return { row: this.row(path, stats, isHere ? skip('link', target) : skip('outside workspace', target)) };
   }
 
   private row(path: string, stats: Stats | undefined, verdict: Verdict): WalkedFile {
