@@ -36,6 +36,8 @@ export interface Signals {
   readonly score: number;
   /** Something in the file says that it is this definition: an import, the receiver, the class around. */
   readonly isEvident: boolean;
+  /** An import names it, and names another place. */
+  readonly isElsewhere: boolean;
 }
 
 export function signalsOf(definition: IndexedDefinition, use: Use): Signals {
@@ -73,10 +75,11 @@ export function signalsOf(definition: IndexedDefinition, use: Use): Signals {
   const isMemberKind = definition.kind === 'method' || definition.kind === 'field';
   if (context.isMember && isMemberKind) score += weights.memberKind;
   // Where a method needs no receiver, it is one of the class around.
-  if (!context.isMember && isMemberKind && !classes.includes(definition.container ?? '')) score += weights.strayMember;
+  if (!context.isMember && isMemberKind && !classes.includes(definition.container ?? '') && evidence <= 0)
+    score += weights.strayMember;
   if (context.isConstruction && definition.kind === 'class') score += weights.constructed;
   if (isTest(definition.path) && !isTest(use.path)) score += weights.test;
-  return { score, isEvident: evidence >= weights.receiverClass };
+  return { score, isEvident: evidence >= weights.receiverClass, isElsewhere: evidence < 0 };
 }
 
 /** 2: the file itself; 1: a folder it is in; 0: neither. */

@@ -82,18 +82,22 @@ async function among(found: FoundDefinitions, request: RecallAtRequest, options:
   const text = (await definitions.textOf(path)) ?? before;
   throwIfCancelled(signal);
   const context = useContext(identifier, before, text);
-  const isOwn =
-    found.definitions.some(one => one.path === path) ||
-    definitions.definitionsIn(path, before).some(one => one.name === identifier);
+  const own = [
+    ...found.definitions.filter(one => one.path === path),
+    ...definitions.definitionsIn(path, before).filter(one => one.name === identifier),
+  ];
+  const isOwn = own.length > 0;
   // What an import names is not a method of the file's own, and hardly ever shadowed: bound is judged by patterns.
   const isImported = !context.isMember && context.imports.some(one => one.names.has(identifier));
   const mayMeanOwn = context.isMember ? isSelf(context.receiver) && !isParent(context.receiver) : !isImported;
-  if (isOwn && mayMeanOwn) return none('defined in this file');
-  if (context.isBound && !isImported) return none('bound in this file');
+  // A name without a dot is not a field, unless this is where the field stands.
+  const isNamedHere = context.isMember || startsLine(identifier, before) || own.some(one => one.kind !== 'field');
+  if (isOwn && mayMeanOwn && isNamedHere) return none('defined in this file');
+  if (context.isBound && !context.isTakenApart && !isImported) return none('bound in this file');
 
   const use: Use = { identifier, path, language, context };
   const weighed = distant.map(definition => ({ definition, ...signalsOf(definition, use) })).sort(byScore);
-  const doubt = weighed.length === 1 ? doubtAbout(weighed[0]!, use, found, isOwn) : undefined;
+  const doubt = weighed.length === 1 ? doubtAbout(weighed[0]!, use, found, isOwn, isImported) : undefined;
   if (weighed.length === 1) {
     const candidates = await shown(weighed, 1, memory, signal);
     if (candidates.length === 0) return none('the file that defines it has changed since it was read');
@@ -111,12 +115,19 @@ async function among(found: FoundDefinitions, request: RecallAtRequest, options:
   return { candidates, certainty: 'ranked', how: `${counted}, ${how}${also}` };
 }
 
+/** Whether nothing but modifiers and a quote stands before the name on its line. */
+function startsLine(identifier: string, before: string): boolean {
+  const line = before.slice(before.lastIndexOf('\n') + 1, before.length - identifier.length);
+  return /^\s*(?:(?:public|private|protected|static|readonly|declare|get|set|async)\s+)*["'#]?$/.test(line);
+}
+
 /** Why the only definition of a name may not be what the use means. */
 function doubtAbout(
-  { definition, isEvident }: Weighed,
+  { definition, isEvident, isElsewhere }: Weighed,
   { identifier, language, context }: Use,
   found: FoundDefinitions,
   isOwn: boolean,
+  isImported: boolean,
 ): string | undefined {
   if (!found.exact) return `a name that is written differently in another language, in ${filesOf(found)}`;
   if (isOwn) return 'this file defines one too';
@@ -124,6 +135,8 @@ function doubtAbout(
   if (definition.kind === 'key') return 'it is a key of a configuration file';
   if (definition.kind === 'heading') return 'it is a heading of a document';
   if (definition.language.family !== language.family) return 'in another language';
+  if (isElsewhere) return 'this file imports the name from another place';
+  if (context.isTakenApart && !isImported) return 'this file takes it from an object';
   if (isEvident) return undefined;
   if (context.isMember) return 'what stands before the dot is not known';
   if (definition.kind === 'method' || definition.kind === 'field') return 'it belongs to a class';

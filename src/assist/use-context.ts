@@ -24,10 +24,14 @@ export interface UseContext {
   readonly mentioned: ReadonlySet<string>;
   /** Assigned, declared or taken as a parameter in the text before. */
   readonly isBound: boolean;
+  /** Bound only as a part of something else, `const { name } = options`, whose field it is. */
+  readonly isTakenApart: boolean;
 }
 
 const importLine =
   /^\s*(?:from\s+\S+\s+import\b|import\b|export\s+.*\bfrom\b|export\s*\{|(?:const|let|var)\s.*\brequire\s*\(|#\s*include\b|(?:pub\s+)?use\s|using\s|require(?:_relative)?\s*\(?\s*['"]|source\s|\.\s+\S|@use\b|load\s*\()/;
+/** `const {` that is closed on a later line: perhaps of what `require` gives. */
+const openPattern = /^\s*(?:const|let|var)\s*\{[^}]*$/;
 const statementLines = 80;
 const nearCharacters = 600;
 const parentNames = new Set(['super', 'base', 'parent']);
@@ -37,7 +41,9 @@ const selfNames = new Set(['self', 'this', 'cls', ...parentNames]);
 export function useContext(identifier: string, before: string, text: string): UseContext {
   const left = before.slice(0, before.length - identifier.length);
   const dot = /([\p{L}\p{N}_$]+|[)\]}"'`])?\s*(?:\?\.|!\.|(?<!\.)\.|::|->)[ \t]*$/u.exec(left);
-  const called = dot?.[1];
+  // Python's `super().name`.
+  const isParentCall = dot !== null && /(?<![\w$.])super\s*\([^()]*\)\s*\.[ \t]*$/.test(left);
+  const called = isParentCall ? 'super' : dot?.[1];
   const receiver = called !== undefined && /^[\p{L}_$]/u.test(called) ? called : undefined;
   return {
     isMember: dot !== null,
@@ -47,7 +53,7 @@ export function useContext(identifier: string, before: string, text: string): Us
     classes: classesAround(left),
     near: namesOf(left.slice(-nearCharacters)),
     mentioned: namesOf(text),
-    isBound: dot === null && isBound(identifier, left),
+    ...(dot === null ? bindingOf(identifier, left) : { isBound: false, isTakenApart: false }),
   };
 }
 
@@ -65,19 +71,39 @@ export function isParent(receiver: string | undefined): boolean {
 }
 
 export function importsOf(text: string): Import[] {
-  const lines = text.split(/\r?\n/);
-  const out: Import[] = [];
+  return statementsOf(text.split(/\r?\n/)).imports.flatMap(statement => {
+    const parts = /^\s*import\s*\(\n/.test(statement) ? statement.split('\n').slice(1, -1) : [statement];
+    return parts.map(importOf);
+  });
+}
+
+/** The statements that import, each whole, and the lines of everything else. */
+function statementsOf(lines: readonly string[]): { imports: string[]; rest: string[] } {
+  const imports: string[] = [];
+  const rest: string[] = [];
   for (let at = 0; at < lines.length; at++) {
-    if (lines[at]!.length > 400 || !importLine.test(lines[at]!)) continue;
-    let statement = lines[at]!;
-    const go = /^\s*import\s*\($/.test(statement);
-    for (let more = 0; more < statementLines && depthOf(statement) > 0 && at + 1 < lines.length; more++) {
-      statement += `\n${lines[++at]!}`;
+    const first = lines[at]!;
+    const isPattern = openPattern.test(first);
+    if (first.length > 400 || !(isPattern || importLine.test(first))) {
+      rest.push(first);
+      continue;
     }
-    const parts = go ? statement.split('\n').slice(1, -1) : [statement];
-    out.push(...parts.map(importOf));
+    let statement = first;
+    let end = at;
+    let depth = depthOf(first);
+    for (let more = 0; more < statementLines && depth > 0 && end + 1 < lines.length; more++) {
+      const line = lines[++end]!;
+      statement += `\n${line}`;
+      depth += depthOf(line);
+    }
+    if (isPattern && !/\}\s*=\s*(?:await\s+import|require)\s*\(/.test(statement)) {
+      rest.push(first);
+      continue;
+    }
+    imports.push(statement);
+    at = end;
   }
-  return out;
+  return { imports, rest };
 }
 
 function importOf(statement: string): Import {
@@ -120,13 +146,13 @@ function classesAround(left: string): string[] {
   return [];
 }
 
-function isBound(identifier: string, left: string): boolean {
+function bindingOf(identifier: string, left: string): { isBound: boolean; isTakenApart: boolean } {
   const name = identifier.replace(/[$]/g, '\\$&');
-  const lines = left.split('\n').filter(line => !importLine.test(line));
   // The line of the use itself counts as far as it goes: `(a, name) => name`.
-  const text = lines.join('\n');
+  const text = statementsOf(left.split('\n')).rest.join('\n');
+  const apart = `\\b(?:const|let|var)\\s+\\{[^}=]*(?<![\\w$.])${name}(?![\\w$])`;
   const patterns = [
-    `\\b(?:const|let|var|val|my|local|auto)\\s+(?:mut\\s+)?(?:[{\\[][^}\\]=]*)?(?<![\\w$.])${name}(?![\\w$])`,
+    `\\b(?:const|let|var|val|my|local|auto)\\s+(?:mut\\s+)?(?:\\[[^\\]=]*)?(?<![\\w$.])${name}(?![\\w$])`,
     `(?:^|[\\n;{(])\\s*${name}\\s*(?::\\s*[\\w.\\[\\], |]+)?(?::=|=(?![=>]))`,
     `\\b(?:for|foreach)\\s*\\(?\\s*(?:const|let|var|auto)?\\s*(?:[\\w$]+\\s*,\\s*)*${name}\\b[^;\\n]*?\\s(?:in|of|:)\\s`,
     `\\b(?:as|catch\\s*\\(|except\\s+\\w+\\s+as|lambda\\s+(?:\\w+\\s*,\\s*)*)\\s*${name}\\b`,
@@ -134,5 +160,7 @@ function isBound(identifier: string, left: string): boolean {
     `\\((?:[^()\\n]*,\\s*)?${name}\\s*(?::[^()\\n]*)?(?:,[^()\\n]*)?\\)\\s*(?::[^=\\n]*)?(?:=>|\\{)`,
     `(?<![\\w$.])${name}\\s*=>`,
   ];
-  return patterns.some(pattern => new RegExp(pattern).test(text));
+  const isDeclared = patterns.some(pattern => new RegExp(pattern).test(text));
+  const isTakenApart = !isDeclared && new RegExp(apart).test(text);
+  return { isBound: isDeclared || isTakenApart, isTakenApart };
 }

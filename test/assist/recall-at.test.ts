@@ -15,6 +15,10 @@ const files = {
   'lib/socket.py':
     'class Socket:\n    def close(self, socket):\n        socket.end()\n\ndef clear(socket):\n    return socket\n',
   'web/send.js': 'export function sendNow(request) {\n  return request;\n}\n',
+  'web/constants.js':
+    'const states = {\n  READ_DATA: 3,\n  DONE: 4,\n};\nmodule.exports = {\n  kQueue: Symbol("queue"),\n  states,\n};\n',
+  'web/other-symbols.js': 'const kOnlyOther = Symbol("other");\nconst own = {\n  kWaiting: 1,\n};\n',
+  'lib/parent.py': 'class Parent:\n    def __init__(self):\n        pass\n',
   'settings.yaml': 'server:\n  max_retries: 3\n',
   'app.py': 'from lib.retry import send_with_backoff\nimport lib.socket\n',
 };
@@ -41,7 +45,7 @@ suite('recall at a place', () => {
   test('the only definition: certain, with signature, documentation and exact text', async () => {
     const found = await at('app.py', 'from lib.retry import send_with_backoff\n\nsend_with_backoff');
     assert.equal(found.certainty, 'one');
-    assert.equal(found.how, 'only definition of this name in 6 files read');
+    assert.equal(found.how, 'only definition of this name in 9 files read');
     assert.deepEqual(found.candidates, [
       {
         path: 'lib/retry.py',
@@ -62,7 +66,7 @@ suite('recall at a place', () => {
     const found = await at('app.py', 'pool = Pool()\npool.close');
     assert.equal(found.certainty, 'ranked');
     assert.deepEqual(places(found), ['lib/close.py:2', 'lib/socket.py:2']);
-    assert.equal(found.how, '2 definitions of this name in 6 files read, ordered by the model and by imports');
+    assert.equal(found.how, '2 definitions of this name in 9 files read, ordered by the model and by imports');
     assert.deepEqual(engine.lookups, ['pool = Pool()\npool.close']);
   });
 
@@ -92,6 +96,37 @@ suite('recall at a place', () => {
     assert.equal(places(await at('new.js', 'class Other {\n  close() {\n    super.close')).length, 2);
   });
 
+  test('CommonJS: keys of objects, through patterns over several lines', async () => {
+    const required = "const {\n  kQueue,\n  states,\n} = require('./constants');\n";
+    const cases: [before: string, place: string, certainty: string][] = [
+      [`${required}this[kQueue`, 'web/constants.js:6', 'one'],
+      [`${required}states.READ_DATA`, 'web/constants.js:2', 'one'],
+      ['anything.READ_DATA', 'web/constants.js:2', 'ranked'],
+      ["const {\n  kOnlyOther,\n} = require('./constants');\nkOnlyOther", 'web/other-symbols.js:1', 'ranked'],
+      ['const {\n  kWaiting,\n} = this;\nkWaiting', 'web/other-symbols.js:3', 'ranked'],
+    ];
+    for (const [before, place, certainty] of cases) {
+      const found = await at('web/use.js', before);
+      assert.deepEqual([places(found), found.certainty], [[place], certainty], before);
+    }
+    assert.match((await at('web/use.js', cases[3]![0])).how, /but this file imports the name from another place$/);
+    assert.match((await at('web/use.js', cases[4]![0])).how, /but this file takes it from an object$/);
+    assert.equal((await at('web/use.js', 'const kQueue = 1;\nkQueue')).certainty, 'none', 'a local is none of them');
+  });
+
+  test('a key of an object in the file is meant where it stands and after a dot of its own, not by a bare name', async () => {
+    const own = 'const other = {\n  kQueue: 1,\n};\n';
+    assert.equal((await at('web/use.js', 'const other = {\n  kQueue: 1,\n  kQueue')).how, 'defined in this file');
+    assert.equal((await at('web/use.js', `${own}this.kQueue`)).how, 'defined in this file');
+    const bare = await at('web/use.js', `${own}f(kQueue`);
+    assert.deepEqual([places(bare), bare.certainty], [['web/constants.js:6'], 'ranked']);
+  });
+
+  test('Python: what follows super() is the parent’s', async () => {
+    const found = await at('app.py', 'class Child(Parent):\n    def __init__(self):\n        super().__init__');
+    assert.deepEqual([places(found), found.certainty], [['lib/parent.py:2'], 'ranked']);
+  });
+
   test('one that may be another is shown, not as certain, with the reason', async () => {
     const reasons: [string, string, string][] = [
       ['app.py', 'thing.send_with_backoff', 'what stands before the dot is not known'],
@@ -101,7 +136,7 @@ suite('recall at a place', () => {
     for (const [path, before, reason] of reasons) {
       const found = await at(path, before);
       assert.equal(found.certainty, 'ranked', before);
-      assert.equal(found.how, `only definition of this name in 6 files read, but ${reason}`);
+      assert.equal(found.how, `only definition of this name in 9 files read, but ${reason}`);
       assert.equal(found.candidates.length, 1);
     }
   });
@@ -109,13 +144,13 @@ suite('recall at a place', () => {
   test('another spelling counts between languages only, and never as certain', async () => {
     const found = await at('app.py', 'send_now');
     assert.deepEqual([found.certainty, places(found)], ['ranked', ['web/send.js:1']]);
-    assert.equal(found.how, 'a name that is written differently in another language, in 6 files read');
+    assert.equal(found.how, 'a name that is written differently in another language, in 9 files read');
     assert.equal((await at('web/other.js', 'send_now')).certainty, 'none');
   });
 
   test('an unknown name: none', async () => {
     const found = await at('app.py', 'nobody_knows');
-    assert.deepEqual([found.certainty, found.how], ['none', 'no definition of this name in 6 files read']);
+    assert.deepEqual([found.certainty, found.how], ['none', 'no definition of this name in 9 files read']);
   });
 
   test('a file that changed since it was read is not shown', async () => {
@@ -174,6 +209,9 @@ suite('what stands around a use', () => {
     assert.deepEqual(one('from .models import (\n    Request,\n    Response,\n)\n'), [['models', 'Response']]);
     assert.deepEqual(one("import { a, b as c } from '../lib/a.js';\n")[0], ['lib/a', 'js']);
     assert.deepEqual(one("const { parse } = require('./parse');\n"), [['parse', 'require']]);
+    assert.deepEqual(one("const {\n  parse,\n} = require('./parse');\nconst {\n  a,\n} = options;\n"), [
+      ['parse', 'require'],
+    ]);
     assert.deepEqual(one('import (\n\t"net/http"\n\tlog "a/b/logging"\n)\n'), [
       ['net/http', 'http'],
       ['a/b/logging', 'logging'],

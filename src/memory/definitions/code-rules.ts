@@ -2,7 +2,13 @@
 import { within, type LineRule } from './line-rule.js';
 
 export const pythonRules: readonly LineRule[] = [
-  { pattern: /^(?:async\s+)?def\s+(?<name>\w+)/, kind: 'function', within: within.both, opens: 'function' },
+  {
+    pattern: /^(?:async\s+)?def\s+(?<name>\w+)/,
+    kind: 'function',
+    within: within.both,
+    opens: 'function',
+    declares: true,
+  },
   { pattern: /^class\s+(?<name>\w+)/, kind: 'class', within: within.both, opens: 'class' },
   { pattern: /^type\s+(?<name>\w+)\s*[=[]/, kind: 'type', within: within.file },
   { pattern: /^(?<name>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)/, kind: 'constant', within: within.file },

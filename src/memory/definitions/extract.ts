@@ -7,7 +7,7 @@ import { cRules, curlyRules } from './curly-rules.js';
 import { goRules, otherRules, pythonRules, rubyRules, rustRules, shellRules } from './code-rules.js';
 import { dataDefinitions, headingDefinitions } from './data-definitions.js';
 import { MAX_DEFINITIONS, languageOf, owned, type Definition, type Family } from './definition.js';
-import { notNames, type LineRule, type ScopeKind } from './line-rule.js';
+import { notNames, notScriptNames, type LineRule, type ScopeKind } from './line-rule.js';
 import { insideOf } from './inside.js';
 import { scriptRules } from './script-rules.js';
 
@@ -51,6 +51,7 @@ export function definitionsOf(path: string, lines: readonly string[]): Definitio
 function codeDefinitions(family: Exclude<Family, 'data' | 'prose'>, lines: readonly string[]): Definition[] {
   const rules = rulesOf[family];
   const inside = insideOf(family, lines);
+  const reserved = family === 'script' ? notScriptNames : notNames;
   const isComment = family === 'script' ? scriptComment : comment;
   const out: Definition[] = [];
   const scopes: Scope[] = [{ indent: -1, kind: 'file' }];
@@ -67,15 +68,24 @@ function codeDefinitions(family: Exclude<Family, 'data' | 'prose'>, lines: reado
     const isAside = isDirective || isClosing;
     if (!isAside) while (scopes.length > 1 && scopes.at(-1)!.indent >= indent) scopes.pop();
     const scope = isAside ? scopes[0]! : scopes.at(-1)!;
-    const match = isClosing && (family !== 'c' || indent > 0) ? undefined : matching(rules, text, scope.kind);
+    const match = isClosing && (family !== 'c' || indent > 0) ? undefined : matching(rules, text, scope.kind, reserved);
     const name = match?.name;
     const container = match?.within ?? (scope.kind === 'file' ? undefined : scope.name);
     if (match?.rule.kind && name !== undefined) {
       const kind = match.rule.kind === 'function' && container !== undefined ? 'method' : match.rule.kind;
       out.push({ name: owned(name), kind, line: at + 1, ...(container === undefined ? {} : { container }) });
     }
+    for (const field of match?.rule.fields === undefined ? [] : text.matchAll(match.rule.fields)) {
+      out.push({
+        name: owned(field.groups!['name']!),
+        kind: 'field',
+        line: at + 1,
+        ...(container === undefined ? {} : { container }),
+      });
+    }
     if (isAside) continue;
-    const scopeName = name ?? match?.within;
+    const isOfScope = match?.rule.opens === 'parameters' || scope.kind === 'function';
+    const scopeName = name ?? match?.within ?? (isOfScope ? scope.name : undefined);
     if (match) {
       const kind = match.rule.opens ?? 'other';
       scopes.push({ indent, kind, ...(scopeName === undefined ? {} : { name: owned(scopeName) }) });
@@ -89,14 +99,15 @@ function matching(
   rules: readonly LineRule[],
   text: string,
   scope: ScopeKind,
+  reserved: ReadonlySet<string>,
 ): { rule: LineRule; name?: string; within?: string } | undefined {
-  if (scope === 'other' || scope === 'function') return undefined;
+  if (scope === 'other') return undefined;
   for (const rule of rules) {
     if (!rule.within.includes(scope)) continue;
     const groups = rule.pattern.exec(text);
     if (!groups) continue;
     const name = groups.groups?.['name'];
-    if (name !== undefined && ((notNames.has(name) && !rule.declares) || !anyName.test(name))) continue;
+    if (name !== undefined && ((reserved.has(name) && !rule.declares) || !anyName.test(name))) continue;
     return { rule, name, within: groups.groups?.['in'] };
   }
   return undefined;

@@ -4,6 +4,9 @@ import { within, type LineRule } from './line-rule.js';
 const exported = String.raw`^(?:export\s+)?(?:default\s+)?(?:declare\s+)?`;
 const isFunction = String.raw`(?:async\s+)?(?:function\b|(?:<[^>]*>\s*)?(?:\([^()]*(?:\([^()]*\)[^()]*)*\)|[\w$]+)\s*(?::[^=]+)?=>)`;
 const mods = String.raw`^(?:(?:public|private|protected|static|async|readonly|override|abstract|get|set|accessor|declare)\s+)*[*#]?\s*`;
+/** What ends a line that opens the literal of an object, as the value itself or as an argument of a call. */
+const isObject = String.raw`(?:\/\*.*?\*\/\s*)?(?:[\w$.]*\()?\{$`;
+const access = String.raw`(?:(?:public|private|protected|readonly|override)\s+)+`;
 const rule = (source: string, rest: Omit<LineRule, 'pattern'>): LineRule => ({ pattern: new RegExp(source), ...rest });
 
 export const scriptRules: readonly LineRule[] = [
@@ -50,7 +53,7 @@ export const scriptRules: readonly LineRule[] = [
   rule(String.raw`${exported}(?:const|let|var)\s+[\w$]+\s*(?::[^=]+)?=\s*(?:await\s+import|require)\s*\(`, {
     within: within.file,
   }),
-  rule(String.raw`${exported}(?:const|let|var)\s+(?<name>[\w$]+)\s*(?::[^=]+)?=\s*(?:[\w$.]+\()?\{$`, {
+  rule(String.raw`${exported}(?:const|let|var)\s+(?<name>[\w$]+)\s*(?::[^=]+)?=\s*${isObject}`, {
     kind: 'constant',
     within: within.file,
     opens: 'object',
@@ -64,10 +67,29 @@ export const scriptRules: readonly LineRule[] = [
     within: within.file,
     opens: 'function',
   }),
+  rule(String.raw`^(?:module\.)?exports(?:\.[\w$]+)?\s*=\s*class\s+(?<name>(?!extends\b)[\w$]+)`, {
+    kind: 'class',
+    within: within.file,
+    opens: 'class',
+  }),
+  rule(String.raw`^(?:module\.)?exports\.(?<name>[\w$]+)\s*=\s*class\b`, {
+    kind: 'class',
+    within: within.file,
+    opens: 'class',
+  }),
+  rule(String.raw`^(?:module\.exports\s*=|export\s+default)\s*(?:abstract\s+)?class\b`, {
+    within: within.file,
+    opens: 'class',
+  }),
+  rule(String.raw`^(?:module\.)?exports\.(?<name>[\w$]+)\s*=\s*${isObject}`, {
+    kind: 'constant',
+    within: within.file,
+    opens: 'object',
+  }),
   // What is exported under its own name is defined elsewhere in the file.
   rule(String.raw`^(?:module\.)?exports\.([\w$]+)\s*=\s*(?:\1\b|require\()`, { within: within.file }),
   rule(String.raw`^(?:module\.)?exports\.(?<name>[\w$]+)\s*=(?!=)`, { kind: 'constant', within: within.file }),
-  rule(String.raw`^(?:(?:module\.)?exports\s*=|export\s+default|export\s*=)\s*(?:[\w$.]+\()?\{$`, {
+  rule(String.raw`^(?:(?:module\.)?exports\s*=|export\s+default|export\s*=)\s*${isObject}`, {
     within: within.file,
     opens: 'object',
   }),
@@ -81,6 +103,12 @@ export const scriptRules: readonly LineRule[] = [
     within: within.file,
     opens: 'function',
   }),
+  // Parameters of a constructor that are fields too.
+  {
+    ...rule(String.raw`^constructor\s*\(`, { within: within.member, opens: 'parameters' }),
+    fields: new RegExp(String.raw`(?<=[(,]\s*)${access}(?<name>[\w$]+)(?=\s*[?:=,)])`, 'g'),
+  },
+  rule(String.raw`^${access}(?<name>[\w$]+)\s*(?:[?:=,]|$)`, { kind: 'field', within: ['parameters'] }),
   rule(String.raw`${mods}(?<name>[\w$]+)[?!]?\s*(?::[^=]+)?=\s*${isFunction}`, {
     kind: 'method',
     within: within.member,
@@ -103,4 +131,18 @@ export const scriptRules: readonly LineRule[] = [
     within: ['object'],
     opens: 'function',
   }),
+  // The object that a function makes: its keys are what callers use.
+  rule(String.raw`^return\s+${isObject}`, { within: within.body, opens: 'object' }),
+  {
+    ...rule(String.raw`^return\s*\{[^{}()]*\};?$`, { within: within.body }),
+    fields: /(?<=[{,]\s*)(?<name>[A-Za-z_$][\w$]*)(?=\s*:(?!\s*\k<name>\s*[,}]))/g,
+  },
+  // What stands under its own name, and a module under any, is defined elsewhere.
+  rule(String.raw`^["']?([\w$]+)["']?\s*:\s*(?:\1\s*,?$|require\s*\()`, { within: ['object'] }),
+  rule(String.raw`^["']?(?<name>[\w$]+)["']?\s*:\s*${isObject}`, {
+    kind: 'field',
+    within: ['object'],
+    opens: 'object',
+  }),
+  rule(String.raw`^["']?(?<name>[A-Za-z_$][\w$]*)["']?\s*:`, { kind: 'field', within: ['object'] }),
 ];
