@@ -82,7 +82,12 @@ function request(init) {
   ],
   [
     'parameters.ts',
-    `class Message {
+    `const typed: Options = {
+  plain: 1,
+  run() {
+  },
+};
+class Message {
   constructor(private readonly text: string, plain: number, public size = 1) {
     super();
   }
@@ -96,7 +101,15 @@ class Other {
   }
 }
 `,
-    ['1 class Message', '2 field Message.text', '2 field Message.size', '6 class Other', '8 field Other.frames'],
+    [
+      '1 constant typed',
+      '3 method typed.run',
+      '6 class Message',
+      '7 field Message.text',
+      '7 field Message.size',
+      '11 class Other',
+      '13 field Other.frames',
+    ],
   ],
 ];
 

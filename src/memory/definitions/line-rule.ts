@@ -1,8 +1,8 @@
 /** How a line tells that it defines something: patterns on a trimmed line, and the scopes they hold in. Never looks at other lines. */
 import type { DefinitionKind } from './definition.js';
 
-/** What the lines below a line, deeper than it, are part of. `other`: nothing that other files can name. */
-export type ScopeKind = 'file' | 'class' | 'enum' | 'object' | 'group' | 'parameters' | 'function' | 'other';
+/** What the lines below a line, deeper than it, are part of. `typed`: an object whose fields its declared type defines. `other`: nothing that other files can name. */
+export type ScopeKind = 'file' | 'class' | 'enum' | 'object' | 'typed' | 'group' | 'parameters' | 'function' | 'other';
 
 export interface LineRule {
   /** On the trimmed line; group `name` is what it defines, group `in` the class it says it belongs to. */

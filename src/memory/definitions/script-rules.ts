@@ -53,7 +53,12 @@ export const scriptRules: readonly LineRule[] = [
   rule(String.raw`${exported}(?:const|let|var)\s+[\w$]+\s*(?::[^=]+)?=\s*(?:await\s+import|require)\s*\(`, {
     within: within.file,
   }),
-  rule(String.raw`${exported}(?:const|let|var)\s+(?<name>[\w$]+)\s*(?::[^=]+)?=\s*${isObject}`, {
+  rule(String.raw`${exported}(?:const|let|var)\s+(?<name>[\w$]+)\s*:[^=]+=\s*${isObject}`, {
+    kind: 'constant',
+    within: within.file,
+    opens: 'typed',
+  }),
+  rule(String.raw`${exported}(?:const|let|var)\s+(?<name>[\w$]+)\s*=\s*${isObject}`, {
     kind: 'constant',
     within: within.file,
     opens: 'object',
@@ -123,12 +128,12 @@ export const scriptRules: readonly LineRule[] = [
   rule(String.raw`^["']?(?<name>[\w$]+)["']?\s*(?:=(?![=>])|,|$)`, { kind: 'constant', within: ['enum'] }),
   rule(String.raw`^(?:async\s+)?(?:get\s+|set\s+)?\*?\s*(?<name>[\w$]+)\s*\([^;]*\)\s*\{$`, {
     kind: 'method',
-    within: ['object'],
+    within: ['object', 'typed'],
     opens: 'function',
   }),
   rule(String.raw`^["']?(?<name>[\w$]+)["']?\s*:\s*${isFunction}`, {
     kind: 'method',
-    within: ['object'],
+    within: ['object', 'typed'],
     opens: 'function',
   }),
   // The object that a function makes: its keys are what callers use.
