@@ -82,7 +82,7 @@ suite('fuzz: installed model', function () {
     await engine.dispose();
     const random = new Random(1, 1);
     const files = readdirSync(folder).filter(name => name !== 'model.json');
-    assert.equal(files.length, 14);
+    assert.equal(files.length, 15);
     for (const name of files) {
       const good = readFileSync(file(name));
       const flipped = Buffer.from(good);

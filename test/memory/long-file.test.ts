@@ -142,7 +142,7 @@ suite('a long file', function () {
   });
 
   test('recall finds a line in every tenth of it, with the lines of the file', async () => {
-    const memory = await folder.memory(engine);
+    const memory = await folder.memory(engine, { lexicalWeight: 0.5 });
     await memory.refresh();
     for (let tenth = 0; tenth < 10; tenth++) {
       const at = Math.floor(((tenth + 0.5) * lines.length) / 10) + (tenth % 9 === 8 ? 1 : 0);

@@ -59,6 +59,7 @@ suite('read-only memory', () => {
       'permission',
       `The memory in ${store} cannot be written: ${reason}; answers use what was read before.`,
     ];
+    const remedy = `${store} may not be written. Allow it and try again, or delete all memory of this folder, with no Longview running: rm -r '${store}'`;
     const coverage = { total: 2, read: 2, stale: 0, waiting: 0, coarse: 0, skipped: 0 };
     assert.deepEqual(await asAnother(), {
       readOnly: reason,
@@ -67,8 +68,8 @@ suite('read-only memory', () => {
       recalled: [['a.md', 1]],
       states: ['workspace', 'gist'],
       read: failure,
-      forget: failure,
-      forgetAll: failure,
+      forget: ['permission', `a.md was not forgotten: ${remedy}`],
+      forgetAll: ['permission', `The folder was not forgotten: ${remedy}`],
       mark: 'not kept',
     });
     assert.deepEqual(await readdir(store), ['data.mdb', 'lock.mdb']);
