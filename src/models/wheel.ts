@@ -98,6 +98,8 @@ async function copy(stream: Readable, request: MemberRequest, bad: (reason: stri
   } finally {
     stream.destroy();
     out.destroy();
+    // A file that is still being opened would be there after it was deleted.
+    if (!out.closed) await new Promise<void>(done => out.once('close', done));
   }
   if (done !== request.bytes) throw bad(`${request.member} unpacks to ${done} bytes, not ${request.bytes}`);
   if (hash.digest('hex') !== request.sha256) {
