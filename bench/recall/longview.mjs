@@ -14,7 +14,7 @@ const { isOfUse, openStore, storeFolder } = await built('memory/store/index.js')
 const { RecallIndex } = await built('memory/recall-index.js');
 const { LineMass } = await built('memory/line-mass.js');
 const { TextMass } = await built('memory/text-mass.js');
-const { nullScore, standardised } = await built('memory/rank.js');
+const { rowScore, standardised } = await built('memory/rank.js');
 const { spanShares } = await built('memory/span-shares.js');
 const { TermIndex, bm25 } = await built('memory/lexical.js');
 
@@ -94,9 +94,11 @@ class Scorer {
     const attention = blocks.map(({ block, mass, tokens }, at) =>
       tokens <= 0
         ? -Infinity
-        : parameters.weight.reduce(
-            (score, weight, head) => score + weight * byHead[head * blocks.length + at],
-            -nullScore(mass, block, parameters),
+        : rowScore(
+            parameters.weight.map((_, head) => byHead[head * blocks.length + at]),
+            mass,
+            block,
+            parameters,
           ),
     );
     const texts = this.files.map(({ index, spans }) => ({ index, blocks: spans }));

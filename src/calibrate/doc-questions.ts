@@ -4,7 +4,7 @@
  * their indentation. Never runs or parses a program; what it does not understand it leaves out.
  */
 import { functionHeads, type Head, type SourceLanguage, languageOfPath } from './function-heads.js';
-import { lastLineOf } from './function-extent.js';
+import { indent, lastLineOf } from './function-extent.js';
 
 export interface DocFunction {
   readonly name: string;
@@ -170,10 +170,6 @@ function firstSentence(text: string, language: SourceLanguage, name: string): st
 
 function escaped(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-}
-
-function indent(line: string): number {
-  return line.length - line.trimStart().length;
 }
 
 function range(first: number, last: number): number[] {

@@ -24,6 +24,7 @@ export function lastLineOf(lines: readonly string[], head: number, language: Sou
   return last;
 }
 
-function indent(line: string): number {
+/** Characters before the first one that is no space. */
+export function indent(line: string): number {
   return line.length - line.trimStart().length;
 }

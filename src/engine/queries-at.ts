@@ -5,10 +5,10 @@
 import { throwIfCancelled } from '../base/index.js';
 import type { CallOptions } from './engine.js';
 import type { Model } from './model.js';
+import { headQueries } from './question-queries.js';
 import type { RecallHeads } from './recall-heads.js';
 import { prefixStart } from './reader.js';
 import { rotateRows, rotationOf } from './rotary.js';
-import { KvmSession, prefill } from './session.js';
 import type { TextTokenizer } from './tokenizer.js';
 
 /** A token has fewer characters than this, nearly always. */
@@ -28,22 +28,9 @@ export async function queriesAt(
   const own = tokenizer.encode(text.slice(-CHARACTERS_PER_TOKEN * tokens)).ids.slice(-tokens);
   // The fixed prefix holds the attention sinks.
   const ids = [...prefixStart(model, tokenizer), ...own];
-  const out = new Float32Array(heads.queryHeads.length * headSize);
-  const session = await KvmSession.start(model, { schedule: { kind: 'keepEverything' } });
-  const queryLayers = [...new Set(heads.queryHeads.map(([layer]) => layer))];
-  await prefill(
-    session,
-    ids,
-    () => ({ logitRows: [], queryLayers }),
-    (pass, start, count) => {
-      throwIfCancelled(options.signal);
-      if (start + count < ids.length) return;
-      heads.queryHeads.forEach(([layer, head], at) => {
-        const row = (head * count + count - 1) * headSize;
-        out.set(pass.queries.get(layer)!.subarray(row, row + headSize), at * headSize);
-      });
-    },
-  );
+  const rows = await headQueries(model, ids, ids.length - 1, heads.queryHeads, options);
+  const out = new Float32Array(rows.length * headSize);
+  rows.forEach((row, at) => out.set(row, at * headSize));
   rotateRows(out, rotationOf(frequencies, recall?.queryPosition ?? 0, 1));
   return out.map(value => value / Math.sqrt(headSize));
 }

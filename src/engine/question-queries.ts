@@ -29,6 +29,17 @@ export async function questionQueries(
     ? [...tokenizer.encode(before, special).ids, ...asked, ...tokenizer.encode(after, special).ids]
     : [...tokenizer.encode(before + text + after, special).ids];
   const first = Math.min(tokenizer.encode(before, special).ids.length, ids.length);
+  return headQueries(model, ids, first, heads, options);
+}
+
+/** Un-rotated queries of the tokens from position `first` on, each read with all tokens before it; per head float32 [R,d]. */
+export async function headQueries(
+  model: Model,
+  ids: readonly number[],
+  first: number,
+  heads: readonly (readonly [layer: number, head: number])[],
+  options: CallOptions = {},
+): Promise<Float32Array[]> {
   const { headSize } = model.manifest.architecture;
   const rows = heads.map(() => new Float32Array((ids.length - first) * headSize));
   const session = await KvmSession.start(model, { schedule: { kind: 'keepEverything' } });

@@ -22,8 +22,21 @@ export function attentionScore(text: TextMass, block: Block, parameters: RecallP
   return score - nullScore(text, block, parameters);
 }
 
+/** The whole score of one block: `byHead` [H] is what the question's rows find of it (`Engine.scoreSpans`). */
+export function rowScore(
+  byHead: readonly number[],
+  text: TextMass,
+  block: Block,
+  parameters: RecallParameters,
+): number {
+  return byHead.reduce(
+    (score, found, head) => score + parameters.weight[head]! * found,
+    -nullScore(text, block, parameters),
+  );
+}
+
 /** What a question without content finds of a block: what every question finds there. */
-export function nullScore(text: TextMass, block: Block, parameters: RecallParameters): number {
+function nullScore(text: TextMass, block: Block, parameters: RecallParameters): number {
   const tokens = text.tokensOn(block);
   const { nullWeight, lengthExponent, logFloor } = parameters;
   let score = 0;

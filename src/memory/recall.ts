@@ -4,13 +4,13 @@
  * Never shows a file that is not the one that was read: such files are reported as changed and left out.
  */
 import { codeOf, throwIfCancelled, type Result } from '../base/index.js';
-import type { Engine, RecallParameters, RecallScores } from '../engine/index.js';
+import type { CallOptions, Engine, RecallParameters, RecallScores } from '../engine/index.js';
 import type { Block } from './block.js';
 import { placeName, type Places } from './documents/index.js';
 import { GiveWay } from './give-way.js';
 import { bm25, questionTerms, termsOf } from './lexical.js';
 import { LineMass } from './line-mass.js';
-import { attentionScore, distinct, nullScore, standardised, type Candidate } from './rank.js';
+import { attentionScore, distinct, rowScore, standardised, type Candidate } from './rank.js';
 import type { IndexedPart, RecallIndex } from './recall-index.js';
 import { FileLines, cutText, recalledTexts, shownText, type RecalledText } from './recalled-text.js';
 import type { SourceText } from './source-files.js';
@@ -80,15 +80,23 @@ async function scored(question: string, all: readonly IndexedPart[], parts: Reca
     const none = new Float32Array(0);
     return { rows: 0, slotStart: new Uint32Array(all.length + 1), mass: none, nullMass: none };
   }
-  const ids = all.map(part => part.key);
+  return withSlots(parts, all, (ids, options) => parts.engine.scoreRecall(question, ids, options));
+}
+
+/** Asks the engine about the slots of parts, which are put there before; again if it was started anew in the meantime. */
+async function withSlots<T>(
+  { engine, index, signal }: RecallParts,
+  parts: readonly IndexedPart[],
+  ask: (ids: readonly string[], options: CallOptions) => Promise<T>,
+): Promise<T> {
+  const ids = parts.map(part => part.key);
   try {
-    await parts.index.push(parts.engine);
-    return await parts.engine.scoreRecall(question, ids, { signal: parts.signal });
+    await index.push(engine);
+    return await ask(ids, { signal });
   } catch (error) {
     if (codeOf(error) !== 'stale' && codeOf(error) !== 'engine-crashed') throw error;
-    // The engine was started anew in the meantime and has lost the slots.
-    await parts.index.push(parts.engine);
-    return parts.engine.scoreRecall(question, ids, { signal: parts.signal });
+    await index.push(engine);
+    return ask(ids, { signal });
   }
 }
 
@@ -228,21 +236,18 @@ function best(blocks: readonly Scored[], words: readonly number[], lexicalWeight
 async function rowScores(
   question: string,
   blocks: readonly Scored[],
-  { engine, index, signal }: RecallParts,
+  work: RecallParts,
   slotStart: Uint32Array,
 ): Promise<number[]> {
-  const { keyHeads, parameters } = engine.model.recall;
+  const { keyHeads, parameters } = work.engine.model.recall;
   if (keyHeads === 0 || blocks.length === 0) return blocks.map(({ attention }) => attention);
-  const parts = index.all();
+  const parts = work.index.all();
   const shares = spanShares(blocks, parts, slotStart, keyHeads);
-  const ids = parts.map(part => part.key);
-  const byHead = await engine.scoreSpans(question, ids, shares, { signal });
-  return blocks.map(({ mass, block }, at) =>
-    parameters.weight.reduce(
-      (score, weight, head) => score + weight * byHead[head * blocks.length + at]!,
-      -nullScore(mass, block, parameters),
-    ),
-  );
+  const byHead = await withSlots(work, parts, (ids, options) => work.engine.scoreSpans(question, ids, shares, options));
+  return blocks.map(({ mass, block }, at) => {
+    const own = parameters.weight.map((_, head) => byHead[head * blocks.length + at]!);
+    return rowScore(own, mass, block, parameters);
+  });
 }
 
 /** The best candidates whose files are, now, still the ones read. */
