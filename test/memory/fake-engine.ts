@@ -29,6 +29,8 @@ const KEY_HEADS = 2;
 const GROUPS = 2;
 
 export class FakeEngine implements Engine {
+  /** Called once, before spans are scored next. */
+  beforeSpans: (() => void) | undefined;
   /** Labels of the texts that were read, in order. */
   readonly reads: string[] = [];
   /** Gists of each composition. */
@@ -188,19 +190,26 @@ export class FakeEngine implements Engine {
   // eslint-disable-next-line @typescript-eslint/require-await -- so that a missing id rejects instead of throwing
   async scoreRecall(question: string, ids: readonly string[]): Promise<RecallScores> {
     const slotStart = new Uint32Array(ids.length + 1);
-    const parts = ids.map((id, at) => {
-      const slots = this.recall.get(id);
-      if (!slots) throw new LongviewError('stale', `No recall slots ${id}.`);
-      slotStart[at + 1] = slotStart[at]! + slots.slots;
-      return slots;
-    });
+    const parts = this.slotsOf(ids);
+    parts.forEach(({ slots }, at) => (slotStart[at + 1] = slotStart[at]! + slots));
     const rows = wordsOf(question);
     return { rows: rows.length, slotStart, mass: massOf(rows, parts), nullMass: massOf(['n/a'], parts) };
   }
 
-  scoreSpans(question: string, ids: readonly string[], spans: SpanShares): Promise<Float32Array> {
-    const parts = ids.map(id => this.recall.get(id)!);
-    return Promise.resolve(spanScoresOf(wordsOf(question), parts, spans, this.model.recall.parameters));
+  // eslint-disable-next-line @typescript-eslint/require-await -- as above
+  async scoreSpans(question: string, ids: readonly string[], spans: SpanShares): Promise<Float32Array> {
+    const before = this.beforeSpans;
+    this.beforeSpans = undefined;
+    before?.();
+    return spanScoresOf(wordsOf(question), this.slotsOf(ids), spans, this.model.recall.parameters);
+  }
+
+  private slotsOf(ids: readonly string[]): RecallSlots[] {
+    return ids.map(id => {
+      const slots = this.recall.get(id);
+      if (!slots) throw new LongviewError('stale', `No recall slots ${id}.`);
+      return slots;
+    });
   }
 
   /** The keys of the text's last word, sharpened as `scoreRecall` does. */

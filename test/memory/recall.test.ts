@@ -366,6 +366,10 @@ suite('recall over a folder', () => {
     await memory.recall('proxy', { limit: 1 });
     engine.restart();
     assert.equal((await memory.recall('proxy address', { limit: 1 }))[0]?.path, 'guide.md');
+    // Also between the first score and the second, which asks for the same slots.
+    engine.beforeSpans = () => engine.restart();
+    assert.equal((await memory.recall('proxy address', { limit: 1 }))[0]?.path, 'guide.md');
+    assert.equal(engine.beforeSpans, undefined);
   });
 
   test('a file that changed on disk is left out and marked stale', async () => {
