@@ -7,6 +7,7 @@ import { throwIfCancelled } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import { fitGraphs } from '../convert/index.js';
 import { openCalibration } from '../engine/index.js';
+import { DEFAULT_SETTINGS } from '../memory/index.js';
 import type { Calibration, RecallCalibration, RecallFigures, RecallSettings } from '../engine/index.js';
 import { allKeyHeads, keyHeadPlace, rankHeads, takeHeads } from './choose-heads.js';
 import type { Asked, Head } from './choose-heads.js';
@@ -47,8 +48,6 @@ export interface Calibrated {
 
 /** Tokens of recall slots that share one softmax while it trains: what a repository of that size would hold. */
 const GROUP_TOKENS = 16_000;
-/** As a memory keeps them (memory/settings.ts). */
-const TOKENS_PER_SLOT = 4;
 /** As the engine's process takes. */
 const MOST_THREADS = 8;
 /** Heads are told apart by this many questions. */
@@ -168,7 +167,8 @@ class Run {
       let reading = this.readings.get(doc);
       if (!reading) {
         const options = { signal, onProgress: progress };
-        const own = await this.calibration.read(doc.path, doc.text, wanted, TOKENS_PER_SLOT, options);
+        const { tokensPerRecallSlot: tokensPerSlot } = DEFAULT_SETTINGS;
+        const own = await this.calibration.read(doc.path, doc.text, wanted, tokensPerSlot, options);
         reading = { ...own, functions: doc.functions };
         this.readings.set(doc, reading);
         this.readTokens += doc.tokens;
