@@ -10,6 +10,7 @@ import { docTask } from './recall/doc-questions.mjs';
 import { openEncoder } from './recall/encoder.mjs';
 import { cacheFolder } from './recall/fetch.mjs';
 import { openMemory, openModel, readFolder } from './recall/longview.mjs';
+import { ranksInOneMemory } from './recall/one-memory.mjs';
 import { proseTask } from './recall/prose-questions.mjs';
 import { rankedTask } from './recall/ranking.mjs';
 import { figuresByMethod, pooled, ratioLines, ratios, table } from './recall/report.mjs';
@@ -25,14 +26,16 @@ export async function recall(args) {
   const encoder = options.kinds.some(kind => kind !== 'definition') ? await openEncoder() : undefined;
   const result = { seed, tokens: options.tokens, bootstrap: 'percentile, over questions', ...aboutModel(model) };
   result.repositories = [];
+  const read = [];
   print(`Reported on: ${options.repositories.map(({ name }) => name).join(', ')}.`);
   if (model) print(`Fitted values ${model.values.slice(0, 12)} of ${model.name}: ${trainedOn(model.values)}.\n`);
   try {
     for (const repository of options.repositories) {
       note(`${repository.name} …`);
-      result.repositories.push(await measured(repository, { ...options, model, encoder }));
+      result.repositories.push(await measured(repository, { ...options, model, encoder, read }));
       await save(json, result);
     }
+    if (read.length > 1) result.oneMemory = await inOneMemory(model.engine, encoder, read, options);
   } finally {
     await encoder?.dispose();
     await model?.engine.dispose();
@@ -92,7 +95,9 @@ async function measured(repository, options) {
     for (const tokensPerSlot of model && asked.length > 0 ? slots : []) {
       const read = await readFolder(model.engine, texts.folder, tokensPerSlot);
       out.tokens = read.tokens;
-      memories.push({ name: ` 1:${tokensPerSlot}`, memory: await openMemory(model.engine, read) });
+      memories.push({ name: ` 1:${tokensPerSlot}`, memory: await openMemory(model.engine, [read]) });
+      const doc = asked.find(({ isDoc }) => isDoc);
+      if (doc && tokensPerSlot === slots[0]) options.read.push({ name, task: doc, read });
     }
     for (const task of asked) {
       const longview = memories.map(({ name: own, memory }) => ({ name: own, scorer: memory.scorer(task) }));
@@ -121,6 +126,16 @@ async function measured(repository, options) {
       );
     }
   }
+  return out;
+}
+
+/** The same questions, with every repository's functions to be told apart. */
+async function inOneMemory(engine, encoder, read, { seed, slots }) {
+  const { task, ranks } = await ranksInOneMemory(engine, encoder, slots[0], read);
+  const spans = task.files.reduce((total, file) => total + file.spans.length, 0);
+  const tokens = read.reduce((total, { read: own }) => total + own.tokens, 0);
+  const out = { tokens, ...taskOf(ranks, { questions: task.questions, spans }, seed) };
+  print(table(`${task.name}: ${tokens} tokens, ${task.questions.length} questions, ${spans} spans`, out.figures));
   return out;
 }
 

@@ -13,6 +13,7 @@ export function docTask({ files }) {
   }
   return {
     name: 'doc comment → function',
+    isDoc: true,
     files: files.map(({ path, lines, functions }) => ({ path, lines, spans: functions })),
     questions: [...bySentence].map(([text, right]) => ({ text, right })),
   };

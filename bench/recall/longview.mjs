@@ -14,7 +14,7 @@ const { isOfUse, openStore, storeFolder } = await built('memory/store/index.js')
 const { RecallIndex } = await built('memory/recall-index.js');
 const { LineMass } = await built('memory/line-mass.js');
 const { TextMass } = await built('memory/text-mass.js');
-const { rowScore, standardised } = await built('memory/rank.js');
+const { attentionScore, bestByFirstScore, rowScore, standardised } = await built('memory/rank.js');
 const { spanShares } = await built('memory/span-shares.js');
 const { TermIndex, bm25 } = await built('memory/lexical.js');
 
@@ -47,17 +47,23 @@ export async function readFolder(engine, folder, tokensPerRecallSlot) {
   }
 }
 
-/** Puts what `readFolder` read into the engine. `scorer(task)` then gives the scores of the task's spans. */
-export async function openMemory(engine, { root: folder, data }) {
-  const store = await openStore(storeFolder(data, folder), { workspace: folder });
-  const index = new RecallIndex(store);
-  try {
-    await index.sync(store.ledger.all().filter(isOfUse));
-    await index.push(engine);
-  } finally {
-    await store.dispose();
+/**
+ * Puts what `readFolder` read into the engine, of one folder or of several as one memory (the paths of its task then begin
+ * with the folder's `name`). `scorer(task)` gives the scores of the task's spans.
+ */
+export async function openMemory(engine, folders) {
+  const parts = [];
+  for (const { name, root: folder, data } of folders) {
+    const store = await openStore(storeFolder(data, folder), { workspace: folder });
+    const index = new RecallIndex(store);
+    try {
+      await index.sync(store.ledger.all().filter(isOfUse));
+      await index.push(engine);
+    } finally {
+      await store.dispose();
+    }
+    parts.push(...index.all().map(part => (name === undefined ? part : { ...part, path: `${name}/${part.path}` })));
   }
-  const parts = index.all();
   return {
     scorer: task => new Scorer(engine, parts, task),
     dispose: async () => {
@@ -73,9 +79,10 @@ class Scorer {
     this.files = task.files.map(({ path, lines, spans }) => ({ path, spans, index: new TermIndex(lines) }));
   }
 
-  /** Float64 [spans] each: attention alone, words alone, both as the product adds them. All spans are scored row by row. */
+  /** Float64 [spans] each: attention alone, words alone, both as the product adds them; what it leaves out is -Infinity. */
   async of(question) {
     const { keyHeads, keyHeadOf, parameters } = this.engine.model.recall;
+    const { lexicalWeight } = DEFAULT_SETTINGS;
     const ids = this.parts.map(({ key }) => key);
     const scores = await this.engine.scoreRecall(question, ids);
     const masses = new Map();
@@ -89,21 +96,36 @@ class Scorer {
       const mass = new TextMass(own);
       return spans.map(block => ({ block, parts, mass, tokens: mass.tokensOn(block) }));
     });
-    this.shares ??= spanShares(blocks, this.parts, scores.slotStart, keyHeads);
-    const byHead = await this.engine.scoreSpans(question, ids, this.shares);
-    const attention = blocks.map(({ block, mass, tokens }, at) =>
-      tokens <= 0
-        ? -Infinity
-        : rowScore(
-            parameters.weight.map((_, head) => byHead[head * blocks.length + at]),
-            mass,
-            block,
-            parameters,
-          ),
-    );
     const texts = this.files.map(({ index, spans }) => ({ index, blocks: spans }));
-    const words = standardised([...(await bm25(questionTerms(question), texts))]);
-    const fused = standardised(attention).map((score, at) => score + DEFAULT_SETTINGS.lexicalWeight * words[at]);
-    return { attention, words, fused };
+    const words = [...(await bm25(questionTerms(question), texts))];
+    const first = blocks.map(({ block, mass }) => attentionScore(mass, block, parameters));
+    const chosen = bestByFirstScore(first, words, lexicalWeight);
+    const shares = this.sharesOf(chosen, blocks, scores.slotStart, keyHeads);
+    const byHead = await this.engine.scoreSpans(question, ids, shares);
+    const attention = new Float64Array(blocks.length).fill(-Infinity);
+    chosen.forEach((at, i) => {
+      const { block, mass } = blocks[at];
+      const own = parameters.weight.map((_, head) => byHead[head * chosen.length + i]);
+      attention[at] = rowScore(own, mass, block, parameters);
+    });
+    const fused = new Float64Array(blocks.length).fill(-Infinity);
+    const byWords = standardised(chosen.map(at => words[at]));
+    standardised(chosen.map(at => attention[at])).forEach((score, i) => {
+      fused[chosen[i]] = score + lexicalWeight * byWords[i];
+    });
+    return { attention, words: standardised(words), fused };
+  }
+
+  /** Of a small repository all blocks are chosen for every question. */
+  sharesOf(chosen, blocks, slotStart, keyHeads) {
+    const own = () =>
+      spanShares(
+        chosen.map(at => blocks[at]),
+        this.parts,
+        slotStart,
+        keyHeads,
+      );
+    if (chosen.length < blocks.length) return own();
+    return (this.shares ??= own());
   }
 }

@@ -57,6 +57,24 @@ export function standardised(scores: readonly number[]): number[] {
   return scores.map(score => ((Number.isFinite(score) ? score : lowest) - mean) / Math.max(spread, 1e-6));
 }
 
+/** Blocks that are scored row by row, at most. */
+const MOST_BY_ROWS = 300;
+
+/** Positions, ascending, of the blocks worth scoring row by row: the best by `attention` (first scores) and words. */
+export function bestByFirstScore(
+  attention: readonly number[],
+  words: readonly number[],
+  lexicalWeight: number,
+): number[] {
+  const [byAttention, byWords] = [standardised(attention), standardised(words)];
+  const value = attention.map((_, at) => byAttention[at]! + lexicalWeight * byWords[at]!);
+  return [...attention.keys()]
+    .filter(at => Number.isFinite(attention[at]))
+    .sort((a, b) => value[b]! - value[a]! || a - b)
+    .slice(0, MOST_BY_ROWS)
+    .sort((a, b) => a - b);
+}
+
 export interface Candidate extends Block {
   readonly path: string;
   readonly score: number;

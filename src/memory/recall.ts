@@ -10,7 +10,7 @@ import { placeName, type Places } from './documents/index.js';
 import { GiveWay } from './give-way.js';
 import { bm25, questionTerms, termsOf } from './lexical.js';
 import { LineMass } from './line-mass.js';
-import { attentionScore, distinct, rowScore, standardised, type Candidate } from './rank.js';
+import { attentionScore, bestByFirstScore, distinct, rowScore, standardised, type Candidate } from './rank.js';
 import type { IndexedPart, RecallIndex } from './recall-index.js';
 import { FileLines, cutText, recalledTexts, shownText, type RecalledText } from './recalled-text.js';
 import type { SourceText } from './source-files.js';
@@ -33,8 +33,6 @@ export interface RecallParts {
 /** Texts that are cut into blocks for one question at most; chosen by attention and by their names. */
 const MOST_TEXTS = 400;
 const MOST_PER_TEXT = 3;
-/** Blocks that are scored row by row, at most. */
-const MOST_BY_ROWS = 300;
 const WINDOW_LINES = 16;
 /** Files read from disk at a time. */
 const READ_AT_ONCE = 16;
@@ -206,7 +204,8 @@ async function fused(
   }
   const asked = work.lexicalWeight === 0 ? [] : questionTerms(question);
   const words = [...(await bm25(asked, terms))];
-  const shortlist = best(blocks, words, work.lexicalWeight);
+  const first = blocks.map(block => block.attention);
+  const shortlist = bestByFirstScore(first, words, work.lexicalWeight);
   const attention = await rowScores(
     question,
     shortlist.map(at => blocks[at]!),
@@ -218,18 +217,6 @@ async function fused(
     const { block, path, stretch } = blocks[shortlist[at]!]!;
     return { ...block, path, stretch, score: score + work.lexicalWeight * own[at]! };
   });
-}
-
-/** Positions of the best blocks by their first scores, in the order of the blocks; those without tokens are left out. */
-function best(blocks: readonly Scored[], words: readonly number[], lexicalWeight: number): number[] {
-  const attention = standardised(blocks.map(block => block.attention));
-  const lexical = standardised(words);
-  const value = blocks.map((_, at) => attention[at]! + lexicalWeight * lexical[at]!);
-  return [...blocks.keys()]
-    .filter(at => Number.isFinite(blocks[at]!.attention))
-    .sort((a, b) => value[b]! - value[a]! || a - b)
-    .slice(0, MOST_BY_ROWS)
-    .sort((a, b) => a - b);
 }
 
 /** The whole formula of `rank.ts` for some blocks. */
