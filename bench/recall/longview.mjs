@@ -76,7 +76,8 @@ class Scorer {
   constructor(engine, parts, task) {
     this.engine = engine;
     this.parts = parts;
-    this.files = task.files.map(({ path, lines, spans }) => ({ path, spans, index: new TermIndex(lines) }));
+    const indexed = ({ path, lines, spans }) => TermIndex.of(lines).then(index => ({ path, spans, index }));
+    this.indexed = Promise.all(task.files.map(indexed));
   }
 
   /** Float64 [spans] each: attention alone, words alone, both as the product adds them; what it leaves out is -Infinity. */
@@ -91,16 +92,17 @@ class Scorer {
       const known = masses.get(path) ?? { own: [], parts: [] };
       masses.set(path, { own: [...known.own, { firstLine, tokens, mass }], parts: [...known.parts, at] });
     });
-    const blocks = this.files.flatMap(({ path, spans }) => {
+    const files = await this.indexed;
+    const blocks = files.flatMap(({ path, spans }) => {
       const { own = [], parts = [] } = masses.get(path) ?? {};
       const mass = new TextMass(own);
       return spans.map(block => ({ block, parts, mass, tokens: mass.tokensOn(block) }));
     });
-    const texts = this.files.map(({ index, spans }) => ({ index, blocks: spans }));
+    const texts = files.map(({ index, spans }) => ({ index, blocks: spans }));
     const words = [...(await bm25(questionTerms(question), texts))];
     const first = blocks.map(({ block, mass }) => attentionScore(mass, block, parameters));
     const chosen = bestByFirstScore(first, words, lexicalWeight);
-    const shares = this.sharesOf(chosen, blocks, scores.slotStart, keyHeads);
+    const shares = await this.sharesOf(chosen, blocks, scores.slotStart, keyHeads);
     const byHead = await this.engine.scoreSpans(question, ids, shares);
     const attention = new Float64Array(blocks.length).fill(-Infinity);
     chosen.forEach((at, i) => {

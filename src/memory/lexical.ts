@@ -28,16 +28,18 @@ const unspaced = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u;
 
 /** Terms of a text, lower case: whole words, the parts of compound identifiers, pairs of characters where words have no spaces. */
 export function termsOf(text: string): string[] {
-  const out: string[] = [];
+  return [...eachTerm(text)];
+}
+
+function* eachTerm(text: string): Generator<string> {
   for (const [whole] of text.matchAll(word)) {
     const parts = whole.match(wordPart) ?? [];
-    if (parts.length !== 1 && whole.length <= 80) out.push(whole.toLowerCase());
+    if (parts.length !== 1 && whole.length <= 80) yield whole.toLowerCase();
     for (const part of parts) {
-      if (unspaced.test(part)) for (let i = 0; i + 1 < part.length; i++) out.push(part.slice(i, i + 2));
-      else if (part.length <= 40) out.push(stem(part.toLowerCase()));
+      if (unspaced.test(part)) for (let i = 0; i + 1 < part.length; i++) yield part.slice(i, i + 2);
+      else if (part.length <= 40) yield stem(part.toLowerCase());
     }
   }
-  return out;
 }
 
 /** Terms of a question: each once, without the words of asking (unless nothing else is left). */
@@ -58,32 +60,40 @@ function stem(term: string): string {
   return out;
 }
 
+/** Terms taken from a line, which may have megabytes, without a break. */
+const TERMS_AT_ONCE = 1000;
+
 /** Where the terms of one text stand. */
 export class TermIndex {
-  /** Lines (from 1, ascending, repeated per occurrence) of each term. */
-  private readonly lines = new Map<string, number[]>();
-  /** uint32 [lines+1]: terms before each line. */
-  private readonly before: Uint32Array;
-  /** Rough size in memory, bytes. */
-  readonly bytes: number;
+  private constructor(
+    /** Lines (from 1, ascending, repeated per occurrence) of each term. */
+    private readonly lines: ReadonlyMap<string, readonly number[]>,
+    /** uint32 [lines+1]: terms before each line. */
+    private readonly before: Uint32Array,
+    private readonly linesBefore: number,
+  ) {}
 
   /** `linesBefore`: lines of the file before the first of these; blocks are numbered as in the file. */
-  constructor(
-    lines: readonly string[],
-    private readonly linesBefore = 0,
-  ) {
-    this.before = new Uint32Array(lines.length + 1);
+  static async of(lines: readonly string[], linesBefore = 0): Promise<TermIndex> {
+    const found = new Map<string, number[]>();
+    const before = new Uint32Array(lines.length + 1);
+    const way = new GiveWay();
     let total = 0;
-    lines.forEach((line, index) => {
-      for (const term of termsOf(line)) {
-        const at = this.lines.get(term);
+    for (const [index, line] of lines.entries()) {
+      for (const term of eachTerm(line)) {
+        const at = found.get(term);
         if (at) at.push(index + 1);
-        else this.lines.set(term, [index + 1]);
-        total++;
+        else found.set(term, [index + 1]);
+        if (++total % TERMS_AT_ONCE === 0) await way.step();
       }
-      this.before[index + 1] = total;
-    });
-    this.bytes = this.lines.size * 100 + total * 8 + this.before.byteLength;
+      before[index + 1] = total;
+    }
+    return new TermIndex(found, before, linesBefore);
+  }
+
+  /** Rough size in memory. */
+  get bytes(): number {
+    return this.lines.size * 100 + this.before.at(-1)! * 8 + this.before.byteLength;
   }
 
   /** Occurrences of a term in a block. */

@@ -49,12 +49,19 @@ function nullScore(text: TextMass, block: Block, parameters: RecallParameters): 
 
 /** Scores in units of their standard deviation; what is not finite is put at the lowest finite value. */
 export function standardised(scores: readonly number[]): number[] {
-  const finite = scores.filter(Number.isFinite);
-  if (finite.length === 0) return scores.map(() => 0);
-  const mean = finite.reduce((sum, score) => sum + score, 0) / finite.length;
-  const spread = Math.sqrt(finite.reduce((sum, score) => sum + (score - mean) ** 2, 0) / finite.length);
-  const lowest = finite.reduce((least, score) => Math.min(least, score), Infinity);
-  return scores.map(score => ((Number.isFinite(score) ? score : lowest) - mean) / Math.max(spread, 1e-6));
+  // Loops: there are a hundred thousand blocks and more, and nothing else runs meanwhile.
+  let [count, sum, squares, lowest] = [0, 0, 0, Infinity];
+  for (const score of scores) {
+    if (!Number.isFinite(score)) continue;
+    count++;
+    sum += score;
+    if (score < lowest) lowest = score;
+  }
+  if (count === 0) return scores.map(() => 0);
+  const mean = sum / count;
+  for (const score of scores) if (Number.isFinite(score)) squares += (score - mean) ** 2;
+  const spread = Math.max(Math.sqrt(squares / count), 1e-6);
+  return scores.map(score => ((Number.isFinite(score) ? score : lowest) - mean) / spread);
 }
 
 /** Blocks that are scored row by row, at most. */
@@ -67,12 +74,17 @@ export function bestByFirstScore(
   lexicalWeight: number,
 ): number[] {
   const [byAttention, byWords] = [standardised(attention), standardised(words)];
-  const value = attention.map((_, at) => byAttention[at]! + lexicalWeight * byWords[at]!);
-  return [...attention.keys()]
-    .filter(at => Number.isFinite(attention[at]))
-    .sort((a, b) => value[b]! - value[a]! || a - b)
-    .slice(0, MOST_BY_ROWS)
-    .sort((a, b) => a - b);
+  const value = new Float64Array(attention.length);
+  for (let at = 0; at < value.length; at++) {
+    value[at] = Number.isFinite(attention[at]) ? byAttention[at]! + lexicalWeight * byWords[at]! : -Infinity;
+  }
+  const least = value.toSorted().at(-MOST_BY_ROWS) ?? -Infinity;
+  const best: number[] = [];
+  for (let at = 0; at < value.length; at++) if (value[at]! > least) best.push(at);
+  for (let at = 0; at < value.length && best.length < MOST_BY_ROWS; at++) {
+    if (value[at] === least && least !== -Infinity) best.push(at);
+  }
+  return best.sort((a, b) => a - b);
 }
 
 export interface Candidate extends Block {

@@ -150,9 +150,9 @@ async function cutTexts(texts: readonly ScorableText[], parts: RecallParts): Pro
       files.slice(at, at + READ_AT_ONCE).map(async ([path, own]) => {
         const source = await asRead(path, own[0]!.contentHash, parts);
         if (source === undefined) return;
-        const lines = new FileLines(source.text);
+        const lines = await FileLines.of(source.text);
         for (const text of own) {
-          cuts.set(text, parts.cache.put(cacheKeyOf(text), cutText(text, lines)));
+          cuts.set(text, parts.cache.put(cacheKeyOf(text), await cutText(text, lines)));
           await way.step();
         }
       }),
@@ -229,7 +229,7 @@ async function rowScores(
   const { keyHeads, parameters } = work.engine.model.recall;
   if (keyHeads === 0 || blocks.length === 0) return blocks.map(({ attention }) => attention);
   const parts = work.index.all();
-  const shares = spanShares(blocks, parts, slotStart, keyHeads);
+  const shares = await spanShares(blocks, parts, slotStart, keyHeads);
   const byHead = await withSlots(work, parts, (ids, options) => work.engine.scoreSpans(question, ids, shares, options));
   return blocks.map(({ mass, block }, at) => {
     const own = parameters.weight.map((_, head) => byHead[head * blocks.length + at]!);
@@ -249,7 +249,7 @@ async function exact(
   for (const { path, startLine, endLine, score } of distinct(candidates, MOST_PER_TEXT)) {
     if (!files.has(path)) {
       const source = await asRead(path, hashes.get(path)!, parts);
-      files.set(path, source && { lines: new FileLines(source.text), places: source.places });
+      files.set(path, source && { lines: await FileLines.of(source.text), places: source.places });
     }
     const file = files.get(path);
     if (!file) continue;

@@ -4,6 +4,7 @@
  */
 import { MAX_BLOCK_LINES, type Block } from './block.js';
 import { blocksOf, linesOf } from './blocks.js';
+import { GiveWay } from './give-way.js';
 import { TermIndex } from './lexical.js';
 import type { IndexedPart } from './recall-index.js';
 import { lastLineOf } from './text-mass.js';
@@ -42,14 +43,26 @@ export function recalledTexts(parts: readonly IndexedPart[]): RecalledText[] {
   return texts;
 }
 
+/** Ends of lines looked for without a break. */
+const LINES_AT_ONCE = 10_000;
+
 /** The lines of a text, of which some are looked at: an array of all would take several times its size. */
 export class FileLines {
-  /** Where each line begins, and one more. */
-  private readonly starts: number[] = [0];
+  private constructor(
+    private readonly text: string,
+    /** Where each line begins, and one more. */
+    private readonly starts: readonly number[],
+  ) {}
 
-  constructor(private readonly text: string) {
-    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) this.starts.push(at + 1);
-    this.starts.push(text.length + 1);
+  static async of(text: string): Promise<FileLines> {
+    const starts = [0];
+    const way = new GiveWay();
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) {
+      starts.push(at + 1);
+      if (starts.length % LINES_AT_ONCE === 0) await way.step();
+    }
+    starts.push(text.length + 1);
+    return new FileLines(text, starts);
   }
 
   get count(): number {
@@ -84,7 +97,7 @@ export function shownText(
 }
 
 /** Blocks that begin in a text's own lines, numbered as in the file, and its terms. */
-export function cutText({ path, firstLine, lastLine }: RecalledText, lines: FileLines): CutText {
+export async function cutText({ path, firstLine, lastLine }: RecalledText, lines: FileLines): Promise<CutText> {
   const first = Math.max(1, firstLine - MAX_BLOCK_LINES);
   const own = lines.between(first, lastLine + MAX_BLOCK_LINES);
   const before = first - 1;
@@ -94,5 +107,5 @@ export function cutText({ path, firstLine, lastLine }: RecalledText, lines: File
     if (block.startLine > lastLine || block.endLine < firstLine) continue;
     blocks.push(headLine === undefined ? block : { ...block, headLine: Math.max(firstLine, headLine + before) });
   }
-  return { blocks, terms: new TermIndex(own, before) };
+  return { blocks, terms: await TermIndex.of(own, before) };
 }

@@ -4,6 +4,7 @@
  */
 import type { SpanShares } from '../engine/index.js';
 import type { Block } from './block.js';
+import { GiveWay } from './give-way.js';
 import type { IndexedPart } from './recall-index.js';
 
 /** A block of a file's lines, and the positions of the parts that it may touch. */
@@ -14,28 +15,36 @@ export interface PlacedBlock {
 }
 
 /** `slotStart` [parts+1]: where each part's slots begin among all. */
-export function spanShares(
+export async function spanShares(
   blocks: readonly PlacedBlock[],
   parts: readonly Pick<IndexedPart, 'firstLine' | 'provenance' | 'slots'>[],
   slotStart: Uint32Array,
   keyHeads: number,
-): SpanShares {
+): Promise<SpanShares> {
   const byPart = new Map<number, number[]>();
-  blocks.forEach((placed, at) => {
-    for (const part of placed.parts) byPart.set(part, [...(byPart.get(part) ?? []), at]);
-  });
-  const onLines = new Map([...byPart].map(([part, own]) => [part, blocksOnLines(blocks, own, parts[part]!.firstLine)]));
-  return {
-    tokens: Float32Array.from(blocks, ({ tokens }) => tokens),
-    keyHeads: Array.from({ length: keyHeads }, (_, keyHead) => {
-      const pairs: { slots: number[]; shares: number[] }[] = blocks.map(() => ({ slots: [], shares: [] }));
-      for (const [part, onLine] of onLines) {
-        const own = byPart.get(part)!.map(at => ({ at, block: blocks[at]!.block }));
-        addShares(pairs, parts[part]!, own, onLine, keyHead, slotStart[part]!);
-      }
-      return joined(pairs);
-    }),
-  };
+  for (const [at, placed] of blocks.entries()) {
+    for (const part of placed.parts) {
+      const own = byPart.get(part);
+      if (own) own.push(at);
+      else byPart.set(part, [at]);
+    }
+  }
+  const touched = [...byPart].map(([part, own]) => ({
+    part,
+    placed: own.map(at => ({ at, block: blocks[at]!.block })),
+    onLine: blocksOnLines(blocks, own, parts[part]!.firstLine),
+  }));
+  const way = new GiveWay();
+  const byKeyHead: SpanShares['keyHeads'][number][] = [];
+  for (let keyHead = 0; keyHead < keyHeads; keyHead++) {
+    const pairs: { slots: number[]; shares: number[] }[] = blocks.map(() => ({ slots: [], shares: [] }));
+    for (const { part, placed, onLine } of touched) {
+      addShares(pairs, parts[part]!, placed, onLine, keyHead, slotStart[part]!);
+      await way.step();
+    }
+    byKeyHead.push(joined(pairs));
+  }
+  return { tokens: Float32Array.from(blocks, ({ tokens }) => tokens), keyHeads: byKeyHead };
 }
 
 /** Line of the part → positions of the blocks that it is in. */

@@ -152,7 +152,7 @@ suite('words', () => {
   });
 
   test('BM25 as by hand', async () => {
-    const index = new TermIndex(['alpha beta', 'beta', 'gamma gamma']);
+    const index = await TermIndex.of(['alpha beta', 'beta', 'gamma gamma']);
     const blocks = [
       { startLine: 1, endLine: 1 },
       { startLine: 2, endLine: 2 },
@@ -265,9 +265,9 @@ suite('masses and ranking', () => {
     );
   });
 
-  test('the stretches of a text have its blocks between them, and every line of them', () => {
+  test('the stretches of a text have its blocks between them, and every line of them', async () => {
     const lines = Array.from({ length: 400 }, (_, at) => (at % 7 === 3 ? '' : `word${at} in line ${at + 1}`));
-    const all = new FileLines(lines.join('\r\n'));
+    const all = await FileLines.of(lines.join('\r\n'));
     assert.deepEqual(
       [all.count, all.between(3, 4), all.between(399, 900)],
       [400, ['word2 in line 3', ''], lines.slice(398)],
@@ -278,7 +278,7 @@ suite('masses and ranking', () => {
       [131, 290],
       [291, Infinity],
     ] as const) {
-      const cut = cutText({ path: 'a.txt', contentHash: '', firstLine, lastLine, parts: [] }, all);
+      const cut = await cutText({ path: 'a.txt', contentHash: '', firstLine, lastLine, parts: [] }, all);
       for (const block of cut.blocks) {
         assert.ok(block.startLine >= firstLine && block.startLine <= lastLine);
         for (let line = block.startLine; line <= block.endLine; line++) covered.add(line);
@@ -310,16 +310,17 @@ suite('masses and ranking', () => {
 });
 
 suite('places of very long lines', () => {
-  test('text is shown up to its limit, its last line and what is left out are told', () => {
-    const at = (text: string, last: number): ReturnType<typeof shownText> => shownText(new FileLines(text), 1, last);
-    assert.deepEqual(at('a\nb\nc', 2), { endLine: 2, text: 'a\nb' });
+  test('text is shown up to its limit, its last line and what is left out are told', async () => {
+    const at = async (text: string, last: number): Promise<ReturnType<typeof shownText>> =>
+      shownText(await FileLines.of(text), 1, last);
+    assert.deepEqual(await at('a\nb\nc', 2), { endLine: 2, text: 'a\nb' });
     const long = `one\n${'x'.repeat(5_000_000)}\nlast`;
     // 4 characters are the first line and its end.
     const shown = { endLine: 2, text: `one\n${'x'.repeat(MOST_CHARACTERS - 4)}` };
-    assert.deepEqual(at(long, 3), { ...shown, cut: long.length - MOST_CHARACTERS });
+    assert.deepEqual(await at(long, 3), { ...shown, cut: long.length - MOST_CHARACTERS });
     // A character of two code units stays whole.
     const wide = `a${'🙂'.repeat(MOST_CHARACTERS)}`;
-    assert.deepEqual(at(wide, 1), {
+    assert.deepEqual(await at(wide, 1), {
       endLine: 1,
       text: `a${'🙂'.repeat(MOST_CHARACTERS / 2 - 1)}`,
       cut: wide.length - MOST_CHARACTERS + 1,
