@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { LongviewError, codeOf } from '../base/index.js';
 import { forgottenRow, isForgotten, wasForgotten } from './forgotten.js';
 import { isWithoutRoom } from './ledger-view.js';
-import type { LedgerRow, Store, StoreWriter } from './store/index.js';
+import { markForCompaction, type LedgerRow, type Store, type StoreWriter } from './store/index.js';
 
 /** Removes a file or a folder; gives its rows as they were. Throws `not-found`, and what `withAdvice` does. */
 export async function forgetPath(store: Store, path: string, root: string): Promise<LedgerRow[]> {
@@ -31,6 +31,7 @@ export async function forgetEverything(store: Store): Promise<LedgerRow[]> {
     const rows = store.ledger.all();
     const memories = store.listKeys();
     await store.batch(write => {
+      markForCompaction(store.folder);
       for (const row of rows) write.deleteRow(row.path);
       for (const { key } of memories) write.deleteMemory(key);
     });

@@ -27,7 +27,15 @@ import { Refresher } from './refresh.js';
 import type { MemorySettings } from './settings.js';
 import { pathsOfShard, type Shard } from './shards.js';
 import type { SeenFile, SourceFiles, SourceText } from './source-files.js';
-import { compactStore, gistKeyOf, isWhole, tokensOf, type LedgerRow, type Store } from './store/index.js';
+import {
+  compactStore,
+  gistKeyOf,
+  isMarkedForCompaction,
+  isWhole,
+  tokensOf,
+  type LedgerRow,
+  type Store,
+} from './store/index.js';
 import { TextCache } from './text-cache.js';
 import type {
   ChangeReport,
@@ -72,7 +80,6 @@ export class Workspace implements WorkspaceMemory {
   private last: Promise<unknown> = Promise.resolve();
   /** Of the refresh that runs or waits for its turn: settled when its scan is done. */
   private refreshScan: Promise<void> | undefined;
-  private forgot = false;
 
   /** Use `openWorkspaceMemory`. */
   constructor(private readonly parts: WorkspaceParts) {
@@ -258,7 +265,6 @@ export class Workspace implements WorkspaceMemory {
 
   private async afterForgetting(forgotten: Promise<LedgerRow[]>, work: WorkOptions): Promise<Coverage> {
     const gone = await forgotten;
-    this.forgot = true;
     await this.dropState();
     const engine = this.parts.engine.started;
     if (engine) {
@@ -301,8 +307,8 @@ export class Workspace implements WorkspaceMemory {
     this.definitions.close();
     await this.last;
     await this.store.dispose();
-    if (!this.forgot) return;
     // Deleted values stay in free pages of the file until it is written anew, which needs it closed everywhere.
+    if (!isMarkedForCompaction(this.store.folder)) return;
     const compacted = await compactStore(this.store.folder).catch(messageOf);
     if (compacted !== 'compacted') this.parts.log('info', `The store was not compacted: ${compacted}.`);
   }

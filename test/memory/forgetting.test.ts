@@ -133,6 +133,29 @@ suite('bytes of what was forgotten', function () {
     });
 });
 
+suite('bytes of what was forgotten while another has the store open', function () {
+  this.timeout(60_000);
+
+  test('the one that closes last compacts it', async () => {
+    const folder = await Folder.of({ ...files(5), [SECRET]: 'nobody shall ever know\nwhat stood here\n' });
+    try {
+      const [memory, other] = [await folder.memory(new FakeEngine()), await folder.memory(new FakeEngine())];
+      await memory.refresh();
+      // Once the file is gone no row needs its name, which stands in its memory.
+      await folder.remove(SECRET);
+      const { path } = memory.status().store;
+      const isThere = async (): Promise<boolean> => (await bytesIn(path)).includes(SECRET);
+      await memory.forget(SECRET);
+      await memory.dispose();
+      assert.equal(await isThere(), true);
+      await other.dispose();
+      assert.equal(await isThere(), false);
+    } finally {
+      await folder.dispose();
+    }
+  });
+});
+
 suite('forgetting while another reads', function () {
   this.timeout(60_000);
   const folders: Folder[] = [];

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { open } from 'lmdb';
 import { compactStore, openStore } from '../../src/memory/store/index.js';
-import type { Store } from '../../src/memory/store/index.js';
+import type { FileMemory, Store } from '../../src/memory/store/index.js';
 import { readMetas } from '../../src/memory/store/data-file.js';
 import { PageFile, treeOf } from '../../src/memory/store/page-file.js';
 import { putMark, removeMarks } from '../../src/memory/store/open-marks.js';
@@ -313,6 +313,23 @@ suite('store: on disk', () => {
     assert.deepEqual(await store.forget('absent'), { rows: 0, memories: 0 });
   });
 
+  /** How many traces of memories the files of the store have. */
+  async function tracesOf(memories: readonly FileMemory[]): Promise<number> {
+    const traces = memories.flatMap(memory => [
+      // With the byte after it: "file 3" is also the beginning of "file 31", which stays.
+      `${memory.path}"`,
+      keyOf(memory).slice(0, 32),
+      Buffer.from(memory.gist.keys.buffer).subarray(0, 24),
+      Buffer.from(memory.recall.keys.buffer).subarray(0, 24),
+    ]);
+    let count = 0;
+    for (const name of await readdir(folder)) {
+      const bytes = await readFile(join(folder, name));
+      for (const trace of traces) if (bytes.includes(trace)) count++;
+    }
+    return count;
+  }
+
   test('after forgetting and compacting no byte of a file is left', async () => {
     const store = await openHere();
     const memories = Array.from({ length: 30 }, (_, at) => sampleMemory(`folder/file ${at}`, 'one', 3000));
@@ -327,26 +344,11 @@ suite('store: on disk', () => {
     await store.putBlob('state', Buffer.from('slots'));
     assert.equal(await compactStore(folder), 'in use');
     await store.dispose();
-    const traces = gone.flatMap(memory => [
-      // With the byte after it: "file 3" is also the beginning of "file 31", which stays.
-      `${memory.path}"`,
-      keyOf(memory).slice(0, 32),
-      Buffer.from(memory.gist.keys.buffer).subarray(0, 24),
-      Buffer.from(memory.recall.keys.buffer).subarray(0, 24),
-    ]);
-    const found = async (): Promise<number> => {
-      let count = 0;
-      for (const name of await readdir(folder)) {
-        const bytes = await readFile(join(folder, name));
-        for (const trace of traces) if (bytes.includes(trace)) count++;
-      }
-      return count;
-    };
-    assert.ok((await found()) > 0, 'before it they are there');
+    assert.ok((await tracesOf(gone)) > 0, 'before it they are there');
     const before = (await stat(join(folder, 'data.mdb'))).size;
 
     assert.equal(await compactStore(folder), 'compacted');
-    assert.equal(await found(), 0);
+    assert.equal(await tracesOf(gone), 0);
     assert.ok((await stat(join(folder, 'data.mdb'))).size < 0.8 * before);
     assert.deepEqual(await readdir(folder), ['data.mdb']);
     const again = await openHere();
@@ -356,6 +358,23 @@ suite('store: on disk', () => {
     assert.equal(again.listKeys().length, kept.length);
     assert.equal(again.getBlob('state')?.ok, true);
     assert.deepEqual(lines, []);
+  });
+
+  test('what was forgotten while others had the store open goes when it is opened next', async () => {
+    const [store, other] = [await openHere(), await openHere()];
+    const memory = sampleMemory('secret', 'one', 3000);
+    await store.batch(write => write.putMemory(keyOf(memory), memory));
+    await store.forget(memory.path);
+    await store.dispose();
+    const beside = await openHere();
+    assert.ok((await tracesOf([memory])) > 0, 'not while another has it open');
+    await beside.dispose();
+    await other.dispose();
+    assert.ok((await tracesOf([memory])) > 0, 'closing a store alone does not compact it');
+    const next = await openHere();
+    assert.equal(await tracesOf([memory]), 0);
+    await next.dispose();
+    assert.deepEqual(await readdir(folder), ['data.mdb', 'lock.mdb']);
   });
 
   test('opening waits for a compaction', async () => {

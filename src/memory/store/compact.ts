@@ -2,6 +2,7 @@
  * Writes a store anew, entry by entry, and puts the new file in place of the old one: what was deleted leaves no byte behind
  * (LMDB keeps it in free pages and in gaps of pages), and the file shrinks. Never works on a store that anyone has open.
  */
+import { existsSync, writeFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BulkWriter } from './bulk-writer.js';
@@ -10,6 +11,17 @@ import { ASIDE_FILE, CONTENT, DATA_FILE, LOCK_FILE, openDatabases, storeError } 
 import { othersOpen, putMark, removeMarks } from './open-marks.js';
 
 export const COPY_FOLDER = 'compacting';
+/** There as long as the data file may hold bytes of what was forgotten. */
+const COMPACT_MARK = 'compact';
+
+/** Has the store compacted by whoever closes it last, or opens it next. To be called before the deletions are committed. */
+export function markForCompaction(folder: string): void {
+  writeFileSync(join(folder, COMPACT_MARK), '');
+}
+
+export function isMarkedForCompaction(folder: string): boolean {
+  return existsSync(join(folder, COMPACT_MARK));
+}
 
 /**
  * Compacts the closed store in `folder`. `in use`: some process, perhaps this one, has it open; nothing was done. Processes that
@@ -17,28 +29,37 @@ export const COPY_FOLDER = 'compacting';
  * was. Throws a `LongviewError` (`disk-full`: it needs room for a second copy; `permission`; `internal`).
  */
 export async function compactStore(folder: string): Promise<'compacted' | 'in use'> {
-  const copy = join(folder, COPY_FOLDER);
   try {
     const mark = await putMark(folder, 'alone');
     try {
       const others = await othersOpen(folder, mark);
       if (others.live || others.alone) return 'in use';
-      const found = await inspectDataFile(join(folder, DATA_FILE), true);
-      await rm(copy, { recursive: true, force: true });
-      // A damaged file is left to `openStore`, which says so.
-      if (found.state === 'sound') {
-        await copyAll(folder, copy);
-        await rename(join(copy, DATA_FILE), join(folder, DATA_FILE));
-        await rm(join(folder, LOCK_FILE), { force: true });
-      }
-      await rm(join(folder, ASIDE_FILE), { force: true });
+      await compactAlone(folder);
       return 'compacted';
     } finally {
-      await rm(copy, { recursive: true, force: true });
       await removeMarks([mark.path]);
     }
   } catch (error) {
     throw storeError(error, folder);
+  }
+}
+
+/** The same under a mark that keeps all others out. */
+export async function compactAlone(folder: string): Promise<void> {
+  const copy = join(folder, COPY_FOLDER);
+  try {
+    const found = await inspectDataFile(join(folder, DATA_FILE), true);
+    await rm(copy, { recursive: true, force: true });
+    // A damaged file is left to `openStore`, which says so.
+    if (found.state === 'sound') {
+      await copyAll(folder, copy);
+      await rename(join(copy, DATA_FILE), join(folder, DATA_FILE));
+      await rm(join(folder, LOCK_FILE), { force: true });
+    }
+    await rm(join(folder, ASIDE_FILE), { force: true });
+    if (found.state !== 'damaged') await rm(join(folder, COMPACT_MARK), { force: true });
+  } finally {
+    await rm(copy, { recursive: true, force: true });
   }
 }
 

@@ -7,9 +7,9 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { link, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LongviewError, codeOf, makeFolder } from '../../base/index.js';
+import { LongviewError, codeOf, makeFolder, messageOf } from '../../base/index.js';
 import type { Log } from '../../base/index.js';
-import { COPY_FOLDER } from './compact.js';
+import { COPY_FOLDER, compactAlone, isMarkedForCompaction } from './compact.js';
 import { inspectDataFile } from './data-file.js';
 import { ASIDE_FILE, DATA_FILE, LOCK_FILE, openDatabases, storeError } from './databases.js';
 import type { Databases } from './databases.js';
@@ -86,6 +86,7 @@ async function enter(folder: string, options: OpenEnvironmentOptions): Promise<O
         await makeSound(folder, options.log);
         await removeMarks([...others.left, join(folder, DAMAGE_MARK)]);
         await removeDrafts(folder);
+        await compactIfMarked(folder, options.log);
         return await putMark(folder, 'open');
       }
     } finally {
@@ -110,6 +111,16 @@ async function enter(folder: string, options: OpenEnvironmentOptions): Promise<O
     const pause = WAIT_MS * (0.5 + Math.random());
     waited += pause;
     await sleep(pause);
+  }
+}
+
+/** What another process forgot while this store was open elsewhere, or before it was killed. */
+async function compactIfMarked(folder: string, log: Log): Promise<void> {
+  if (!isMarkedForCompaction(folder)) return;
+  try {
+    await compactAlone(folder);
+  } catch (error) {
+    log('info', `The store was not compacted: ${messageOf(error)}`);
   }
 }
 

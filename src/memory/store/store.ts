@@ -12,6 +12,7 @@ import type { Disposable, Log, Result } from '../../base/index.js';
 import { decodeBlob, encodeBlob } from './blob.js';
 import { GiveWay } from '../give-way.js';
 import { claimFormat } from './claim-format.js';
+import { markForCompaction } from './compact.js';
 import type { ContentName } from './databases.js';
 import type { Environment } from './environment.js';
 import {
@@ -228,7 +229,7 @@ export class Store implements Disposable {
   /**
    * Removes the row and every memory (of all contents, models and settings) of `path`; with a `/` at its end, of all that
    * lies in that folder; and puts the rows `instead`. No read finds them any more; their bytes stay in unused parts of the
-   * data file until `compactStore`.
+   * data file until it is compacted, for which it is marked.
    */
   async forget(path: string, instead: readonly LedgerRow[] = []): Promise<{ rows: number; memories: number }> {
     const gone = { rows: 0, memories: 0 };
@@ -245,6 +246,7 @@ export class Store implements Disposable {
         // Of a memory of nobody only the key can tell that it is another's.
         const isKept = memory.path !== '' && !memory.path.startsWith(path);
         if (isFolder ? isKept : !memory.key.startsWith(prefix)) continue;
+        if (gone.memories === 0) markForCompaction(this.folder);
         removeMemory(environment, memory.key);
         gone.memories++;
       }
