@@ -7,8 +7,10 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError, codeOf } from '../base/index.js';
 import { forgottenRow, isForgotten, wasForgotten } from './forgotten.js';
+import { deleteState } from './kept-state.js';
+import { SUMMARY_MARK } from './ledger-scan.js';
 import { isWithoutRoom } from './ledger-view.js';
-import { markForCompaction, type LedgerRow, type Store, type StoreWriter } from './store/index.js';
+import type { LedgerRow, Store, StoreWriter } from './store/index.js';
 
 /** Removes a file or a folder; gives its rows as they were. Throws `not-found`, and what `withAdvice` does. */
 export async function forgetPath(store: Store, path: string, root: string): Promise<LedgerRow[]> {
@@ -18,7 +20,10 @@ export async function forgetPath(store: Store, path: string, root: string): Prom
         .all()
         .filter(row => row.path === name || (name.endsWith('/') && row.path.startsWith(name)));
       const kept = (await onDisk(rows, root)).filter(row => row.state !== 'skipped' || isForgotten(row));
-      const { memories } = await store.forget(name, kept.map(forgottenRow));
+      const { memories } = await store.forget(name, write => {
+        for (const row of kept) write.putRow(forgottenRow(row));
+        deleteWhatWasMade(write, store);
+      });
       if (memories > 0 || rows.some(row => !isForgotten(row))) return rows;
     }
     throw new LongviewError('not-found', `${path} is not in the memory: see the paths in the list of files.`);
@@ -29,14 +34,15 @@ export async function forgetPath(store: Store, path: string, root: string): Prom
 export async function forgetEverything(store: Store): Promise<LedgerRow[]> {
   return withAdvice('The folder', store, async () => {
     const rows = store.ledger.all();
-    const memories = store.listKeys();
-    await store.batch(write => {
-      markForCompaction(store.folder);
-      for (const row of rows) write.deleteRow(row.path);
-      for (const { key } of memories) write.deleteMemory(key);
-    });
+    await store.forgetAll(write => deleteWhatWasMade(write, store));
     return rows;
   });
+}
+
+/** What was made of several files: it may hold the forgotten one. */
+function deleteWhatWasMade(write: StoreWriter, store: Store): void {
+  deleteState(write, store);
+  write.deleteBlob(SUMMARY_MARK);
 }
 
 /** Makes forgotten files new to the next look at the folder. */

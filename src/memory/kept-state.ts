@@ -62,12 +62,14 @@ export function putPlaces(write: StoreWriter, key: MemoryKey, places: Places): v
   write.putBlob(placesName(key), new Uint8Array(places.buffer, places.byteOffset, places.byteLength));
 }
 
-/** Removes the state, all places and these blobs; the state is composed again at the next use. */
-export function dropState(store: Store, blobs: readonly string[] = []): Promise<void> {
-  return store.batch(write => {
-    for (const name of [STATE_BLOB, ABOUT_BLOB, ...blobs]) write.deleteBlob(name);
-    dropPlaces(write, placedKeys(store));
-  });
+/** Removes the state and all places; it is composed again at the next use. */
+export function dropState(store: Store): Promise<void> {
+  return store.batch(write => deleteState(write, store));
+}
+
+export function deleteState(write: StoreWriter, store: Store): void {
+  for (const name of [STATE_BLOB, ABOUT_BLOB]) write.deleteBlob(name);
+  dropPlaces(write, placedKeys(store));
 }
 
 export function dropPlaces(write: StoreWriter, keys: readonly MemoryKey[]): void {

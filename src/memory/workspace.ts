@@ -265,7 +265,7 @@ export class Workspace implements WorkspaceMemory {
 
   private async afterForgetting(forgotten: Promise<LedgerRow[]>, work: WorkOptions): Promise<Coverage> {
     const gone = await forgotten;
-    await this.dropState();
+    await this.index.sync(this.ledger.readRows());
     const engine = this.parts.engine.started;
     if (engine) {
       await this.index.push(engine);
@@ -349,11 +349,6 @@ export class Workspace implements WorkspaceMemory {
       ...(reason === undefined ? {} : { reason }),
       tokens: tokensOf(row),
     };
-  }
-
-  private async dropState(): Promise<void> {
-    await dropState(this.store, [SUMMARY_MARK]);
-    await this.index.sync(this.ledger.readRows());
   }
 }
 

@@ -245,7 +245,7 @@ suite('forgetting while another reads', function () {
         ledger: { all: () => [] },
         listKeys: () => [],
         forget: fails,
-        batch: fails,
+        forgetAll: fails,
       };
       return store as unknown as Store;
     };

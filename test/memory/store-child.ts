@@ -43,6 +43,12 @@ switch (mode) {
     }
     say(JSON.stringify(store.getBlob('blob 0')?.ok));
     break;
+  case 'forget':
+    // One of what is there, then it stays open until it is killed.
+    await store.forget(round);
+    say('forgotten');
+    await sleep(60_000);
+    break;
   case 'lease': {
     const lease = await store.tryBecomeReader();
     say('heldBy' in lease ? `held by ${lease.heldBy}` : 'reader');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openStore } from '../../src/memory/store/index.js';
 import type { Store } from '../../src/memory/store/index.js';
-import { keyOf, randomNumbers, sampleMemory, sampleRow } from './store-samples.js';
+import { keyOf, partOf, randomNumbers, sampleMemory, sampleRow } from './store-samples.js';
 
 const CHILD = fileURLToPath(new URL('./store-child.js', import.meta.url));
 
@@ -73,6 +73,50 @@ suite('store: processes', () => {
     const paths = store.ledger.all().map(row => row.path);
     assert.equal(paths.filter(path => path.startsWith('child')).length, 200);
     assert.equal(paths.filter(path => path.startsWith('parent')).length, mine);
+  });
+
+  test('killed after it forgot: the next one that is alone with the store leaves no byte of it', async function () {
+    this.timeout(60_000);
+    const [kept, gone] = ['kept', 'gone'].map(path => sampleMemory(path, `content of ${path}`, 4000));
+    const store = await openHere();
+    for (const memory of [kept!, gone!]) {
+      await store.batch(write => {
+        write.putMemory(keyOf(memory), memory);
+        write.putRow(sampleRow(memory.path, { contentHash: memory.contentHash, parts: [partOf(memory)] }));
+      });
+    }
+    await store.putBlob('state', Buffer.from('slots'));
+    const { recall, gist } = gone!;
+    const numbers = [recall.keys, gist.values].map(values => Buffer.from(values.buffer).subarray(0, 64));
+    const traces = [Buffer.from(keyOf(gone!)), ...numbers];
+    const data = join(folder, 'data.mdb');
+    const found = async (): Promise<boolean[]> => {
+      const bytes = await readFile(data);
+      return traces.map(trace => bytes.includes(trace));
+    };
+    const forgetting = child('forget', 'gone');
+    assert.equal(await forgetting.line(0), 'forgotten');
+    forgetting.process.kill('SIGKILL');
+    await forgetting.ended;
+    // The first one has it open all the time: one that opens it beside cannot do it.
+    const beside = await openHere();
+    await beside.dispose();
+    assert.ok((await found()).includes(true));
+    await store.dispose();
+
+    const next = await openHere();
+    assert.deepEqual(await found(), [false, false, false]);
+    assert.deepEqual(next.getMemory(keyOf(kept!)), { ok: true, value: kept });
+    assert.deepEqual(
+      next.ledger.all().map(({ path }) => path),
+      ['kept'],
+    );
+    assert.equal(next.getBlob('state')?.ok, true);
+    // It is done once: what is written now stays where it is.
+    const { ino } = await stat(data);
+    await next.dispose();
+    await openHere();
+    assert.equal((await stat(data)).ino, ino);
   });
 
   test('killed at any moment: the store opens, all decodes, what was acknowledged is there', async function () {

@@ -5,6 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { BulkWriter } from './bulk-writer.js';
 import { inspectDataFile } from './data-file.js';
 import { ASIDE_FILE, CONTENT, DATA_FILE, LOCK_FILE, openDatabases, storeError } from './databases.js';
@@ -13,6 +14,9 @@ import { othersOpen, putMark, removeMarks } from './open-marks.js';
 export const COPY_FOLDER = 'compacting';
 /** There as long as the data file may hold bytes of what was forgotten. */
 const COMPACT_MARK = 'compact';
+/** Two that want to be alone at once step back both; not for the same time (milliseconds). */
+const WAIT_MS = 50;
+const TRIES = 20;
 
 /** Has the store compacted by whoever closes it last, or opens it next. To be called before the deletions are committed. */
 export function markForCompaction(folder: string): void {
@@ -30,17 +34,27 @@ export function isMarkedForCompaction(folder: string): boolean {
  */
 export async function compactStore(folder: string): Promise<'compacted' | 'in use'> {
   try {
-    const mark = await putMark(folder, 'alone');
-    try {
-      const others = await othersOpen(folder, mark);
-      if (others.live || others.alone) return 'in use';
-      await compactAlone(folder);
-      return 'compacted';
-    } finally {
-      await removeMarks([mark.path]);
+    for (let tries = 1; ; tries++) {
+      const done = await tryToCompact(folder);
+      if (done !== 'not alone') return done;
+      if (tries === TRIES) return 'in use';
+      await sleep(WAIT_MS * (0.5 + Math.random()));
     }
   } catch (error) {
     throw storeError(error, folder);
+  }
+}
+
+async function tryToCompact(folder: string): Promise<'compacted' | 'in use' | 'not alone'> {
+  const mark = await putMark(folder, 'alone');
+  try {
+    const others = await othersOpen(folder, mark);
+    if (others.live) return 'in use';
+    if (others.alone) return 'not alone';
+    await compactAlone(folder);
+    return 'compacted';
+  } finally {
+    await removeMarks([mark.path]);
   }
 }
 

@@ -228,10 +228,10 @@ export class Store implements Disposable {
 
   /**
    * Removes the row and every memory (of all contents, models and settings) of `path`; with a `/` at its end, of all that
-   * lies in that folder; and puts the rows `instead`. No read finds them any more; their bytes stay in unused parts of the
-   * data file until it is compacted, for which it is marked.
+   * lies in that folder; with them goes what `also` deletes, if anything was there. No read finds them any more; their bytes
+   * stay in unused parts of the data file until it is compacted, by the last that closes it or the next that opens it alone.
    */
-  async forget(path: string, instead: readonly LedgerRow[] = []): Promise<{ rows: number; memories: number }> {
+  async forget(path: string, also?: (write: StoreWriter) => void): Promise<{ rows: number; memories: number }> {
     const gone = { rows: 0, memories: 0 };
     await this.live.ready();
     this.commit(environment => {
@@ -246,14 +246,25 @@ export class Store implements Disposable {
         // Of a memory of nobody only the key can tell that it is another's.
         const isKept = memory.path !== '' && !memory.path.startsWith(path);
         if (isFolder ? isKept : !memory.key.startsWith(prefix)) continue;
-        if (gone.memories === 0) markForCompaction(this.folder);
         removeMemory(environment, memory.key);
         gone.memories++;
       }
-      const write = this.writer(environment);
-      for (const row of instead) write.putRow(row);
+      if (gone.rows + gone.memories === 0) return;
+      markForCompaction(this.folder);
+      also?.(this.writer(environment));
     });
     return gone;
+  }
+
+  /** The same with all rows and memories. */
+  async forgetAll(also?: (write: StoreWriter) => void): Promise<void> {
+    await this.live.ready();
+    this.commit(environment => {
+      markForCompaction(this.folder);
+      for (const { path } of this.ledger.all()) this.rows.remove(environment, path);
+      for (const { key } of this.listKeys()) removeMemory(environment, key);
+      also?.(this.writer(environment));
+    });
   }
 
   /** Whether another process reads the workspace now. */
