@@ -45,10 +45,12 @@ export interface AskOptions {
   readonly onText?: (text: string) => void;
 }
 
+export type RecalledPlace = Place & Pick<RecalledSpan, 'score' | 'cut'>;
+
 /** The contract of `longview ask --json`. Milliseconds from the call. */
 export interface AskResult {
   readonly answer: string;
-  readonly recalled: readonly (Place & { readonly score: number })[];
+  readonly recalled: readonly RecalledPlace[];
   readonly citations: readonly Citation[];
   readonly coverage: Coverage;
   readonly timing: {
@@ -112,8 +114,9 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
 }
 
 /** A span as it is told to others: they read the file, or have it opened. */
-export function withoutText(span: RecalledSpan): Place & { readonly score: number } {
-  return { ...placeOnly(span), score: span.score };
+export function withoutText(span: RecalledSpan): RecalledPlace {
+  const { score, cut } = span;
+  return { ...placeOnly(span), score, ...(cut !== undefined && { cut }) };
 }
 
 interface Written {

@@ -128,6 +128,12 @@ export function placeInDocument(place: Place): string {
   return placeOf(place) + inDocument(place);
 }
 
+/** The same of a recalled place, and what its text leaves out. */
+export function recalledPlace(span: Place & { readonly cut?: number }): string {
+  if (span.cut === undefined) return placeInDocument(span);
+  return `${placeInDocument(span)}, cut: ${span.cut.toLocaleString('en-US')} more characters`;
+}
+
 /** The same as Markdown: the lines as code. */
 export function shownPlace(place: Place): string {
   return `\`${placeOf(place)}\`${inDocument(place)}`;

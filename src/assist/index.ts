@@ -1,7 +1,7 @@
 /** Door of `assist`. */
 export { ask, withoutText } from './ask.js';
 export type { AskOptions, AskRequest, AskResult } from './ask.js';
-export { checkCitations, placeInDocument, placeOf, referencesIn, shownPlace } from './citations.js';
+export { checkCitations, placeInDocument, placeOf, recalledPlace, referencesIn, shownPlace } from './citations.js';
 export type { CheckedText, Citation, Place, Reference } from './citations.js';
 export { coverageLine, reasonsLine } from './coverage.js';
 export { commitOf } from './git.js';

@@ -17,7 +17,7 @@ export interface AnswerParts {
 
 export function renderAnswer({ question, recalled, text, problem, reply }: AnswerParts): string {
   const blocks = [`# ${question.replace(/\s+/g, ' ').trim()}`];
-  if (recalled.length > 0) blocks.push(`Recalled:\n\n${recalled.map(place => `- ${placeShown(place)}`).join('\n')}`);
+  if (recalled.length > 0) blocks.push(`Recalled:\n\n${recalled.map(place => `- ${recalledShown(place)}`).join('\n')}`);
   const words = (reply?.answer ?? text).trim();
   if (words !== '') blocks.push('---', words);
   if (problem !== undefined) blocks.push(`*${problem}*`);
@@ -43,6 +43,12 @@ export function placeText({ path, startLine, endLine }: Place): string {
 /** `path:line-line (page 3)`: as `placeText`, and where that is in a document. */
 export function placeShown(place: Place): string {
   return place.place === undefined ? placeText(place) : `${placeText(place)} (${place.place})`;
+}
+
+/** The same of a recalled place, and what its text leaves out. */
+export function recalledShown(place: RecalledPlace): string {
+  if (place.cut === undefined) return placeShown(place);
+  return `${placeShown(place)}, cut: ${place.cut.toLocaleString('en-US')} more characters`;
 }
 
 /** True if the lines of places in that file are not the file's own: it is opened as a whole. */

@@ -3,7 +3,7 @@
  * nothing of the editor. The input is untrusted: it never becomes a link, an image, HTML or a command.
  */
 import type { CitedPlace, CoverageCounts, Place, RecallReply, SummaryReply } from '../protocol/index.js';
-import { findPlaces, placeShown, placeText } from './answer-text.js';
+import { findPlaces, placeShown, placeText, recalledShown } from './answer-text.js';
 
 export type AnswerPart = { readonly markdown: string } | { readonly place: Place };
 
@@ -82,7 +82,7 @@ export function coverageText(coverage: CoverageCounts): string {
 
 /** For another model: each place as `path:line-line` with its exact text. */
 export function recallText({ places, coverage }: RecallReply): string {
-  const found = places.map(place => `${placeShown(place)}\n${fenced(place.text)}`);
+  const found = places.map(place => `${recalledShown(place)}\n${fenced(place.text)}`);
   const unread = coverage.waiting + coverage.stale;
   const hint = unread === 0 ? '' : ' (longview_ask reads unread files before it answers)';
   return [...(found.length > 0 ? found : ['Nothing was found.']), `${coverageText(coverage)}${hint}`].join('\n\n');

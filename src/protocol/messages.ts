@@ -99,6 +99,8 @@ export interface Place {
 
 export interface RecalledPlace extends Place {
   readonly score: number;
+  /** Characters that its text leaves out at its end, where its lines are very long; none where it is whole. */
+  readonly cut?: number;
 }
 
 export interface CitedPlace extends Place {

@@ -112,6 +112,11 @@ suite('chat text', () => {
       recallText({ places: [place], coverage: { ...coverage, stale: 0, waiting: 0 } }),
       'a.ts:3-4\n```\nlet a;\nlet b;\n```\n\n1,204 of 1,310 files read, 91 skipped',
     );
+    const long = { ...place, endLine: 3, text: 'let a', cut: 4_980_000 };
+    assert.equal(
+      recallText({ places: [long], coverage: { ...coverage, stale: 0, waiting: 0 } }).split('\n')[0],
+      'a.ts:3, cut: 4,980,000 more characters',
+    );
     assert.match(recallText({ places: [], coverage }), /^Nothing was found\.\n\n.*longview_ask reads unread files/s);
   });
 

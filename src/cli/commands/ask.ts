@@ -1,5 +1,5 @@
 /** `longview ask`: an answer about a folder. What was recalled is said before the words; the checked answer goes to stdout. */
-import { ask, placeInDocument } from '../../assist/index.js';
+import { ask, recalledPlace } from '../../assist/index.js';
 import { LongviewError } from '../../base/index.js';
 import { createLiveText } from '../live-text.js';
 import { folderOf, withHouse, type Call } from '../house.js';
@@ -25,7 +25,7 @@ export async function runAsk(call: Call, dir: string, question: string, flags: A
           signal,
           onProgress: surface.progress,
           onRecalled: spans => {
-            if (spans.length > 0) surface.note(`Recalled: ${spans.map(placeInDocument).join(', ')}`);
+            if (spans.length > 0) surface.note(`Recalled: ${spans.map(recalledPlace).join(', ')}`);
           },
           onText: flags.json ? undefined : text => live.add(text),
         },

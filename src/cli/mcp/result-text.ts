@@ -2,12 +2,15 @@
  * Results of the MCP tools as plain text, for agents that do not take structured results. What stands in files is quoted
  * as data; nothing here becomes a link or a command.
  */
-import { coverageLine, placeInDocument, type Place } from '../../assist/index.js';
+import { coverageLine, placeInDocument, recalledPlace, type Place } from '../../assist/index.js';
 import type { Coverage } from '../../memory/index.js';
 import { plural, size } from '../text.js';
 
-export function recallText(places: readonly (Place & { readonly text: string })[], coverage: Coverage): string {
-  const found = places.map(place => `${placeInDocument(place)}\n${fenced(place.text)}`);
+export function recallText(
+  places: readonly (Place & { readonly text: string; readonly cut?: number })[],
+  coverage: Coverage,
+): string {
+  const found = places.map(place => `${recalledPlace(place)}\n${fenced(place.text)}`);
   return [...(found.length > 0 ? found : ['Nothing was found.']), closing(coverage)].join('\n\n');
 }
 

@@ -12,7 +12,12 @@ const place = z.object({
     .optional()
     .describe('Where in a document that is, e.g. `page 3`; the lines are those of its text, not of the file.'),
 });
-const recalled = place.extend({ score: z.number() });
+const recalled = place.extend({
+  score: z.number(),
+  cut: count
+    .optional()
+    .describe('Characters of very long lines that are left out at the end; missing where it is whole.'),
+});
 
 export const coverage = z
   .object({
