@@ -4,7 +4,7 @@
  */
 import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { LongviewError, codeOf, type Disposable, type Log } from '../base/index.js';
+import { LongviewError, codeOf, type Disposable } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import { budgetsOf, openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
 import { dataFolder, findModel, type InstalledModel } from '../models/index.js';
@@ -62,11 +62,12 @@ export async function withHouse<T>(
   }
 }
 
-async function openHouse({ surface }: Call, root: string, flags: GlobalFlags): Promise<House> {
+async function openHouse(call: Call, root: string, flags: GlobalFlags): Promise<House> {
+  const { log } = call.surface;
   const data = dataOf(flags);
   const model = await installedModel(data, flags.model);
   let starting: Promise<Engine> | undefined;
-  const engine = (): Promise<Engine> => (starting ??= start(data, flags, surface.log));
+  const engine = (): Promise<Engine> => (starting ??= start(data, flags, call));
   const settings = budgetsOf(flags.ram, flags.disk);
   const memory = await openWorkspaceMemory({
     root,
@@ -74,7 +75,7 @@ async function openHouse({ surface }: Call, root: string, flags: GlobalFlags): P
     engine,
     model: model?.description,
     settings,
-    log: surface.log,
+    log,
   });
   return {
     memory,
@@ -87,11 +88,12 @@ async function openHouse({ surface }: Call, root: string, flags: GlobalFlags): P
   };
 }
 
-async function start(data: string, flags: GlobalFlags, log: Log): Promise<Engine> {
+async function start(data: string, flags: GlobalFlags, { surface, signal }: Call): Promise<Engine> {
+  const { log } = surface;
   const model = await findModel(data, flags.model);
   const { startEngine } = await import('../engine/index.js');
   const { threads, provider } = flags;
-  const engine = await startEngine({ modelFolder: model.folder, threads, provider, log });
+  const engine = await startEngine({ modelFolder: model.folder, threads, provider, log, signal });
   const { name, reason } = engine.model.provider;
   // One that was asked for and isn't used is worth a warning.
   const differs = provider !== undefined && provider !== 'auto' && provider !== name;

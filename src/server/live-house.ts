@@ -3,7 +3,7 @@
  * broke, and one memory per workspace folder, opened at its first request. Knows nothing of LSP.
  */
 import { realpath } from 'node:fs/promises';
-import { LongviewError, type Disposable, type Log } from '../base/index.js';
+import { LongviewError, throwIfCancelled, type Disposable, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import { budgetsOf, openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
 import { dataFolder, findModel } from '../models/index.js';
@@ -14,6 +14,8 @@ export class LiveHouse implements Disposable {
   private readonly memories = new Map<string, Promise<WorkspaceMemory>>();
   private starting: Promise<Engine> | undefined;
   private running: Engine | undefined;
+  /** Aborted at the end: what still comes opens and starts nothing. */
+  private readonly closing = new AbortController();
 
   constructor(
     readonly options: ServerOptions,
@@ -25,6 +27,7 @@ export class LiveHouse implements Disposable {
 
   /** Throws `not-found` where no model is installed. */
   readonly engine = async (): Promise<Engine> => {
+    throwIfCancelled(this.closing.signal);
     this.starting ??= this.start();
     try {
       return await this.starting;
@@ -47,6 +50,7 @@ export class LiveHouse implements Disposable {
     if (!memory) {
       // Without a model yet, what is remembered can still be looked at and forgotten.
       const model = await findModel(this.data, this.options.model).catch(() => undefined);
+      throwIfCancelled(this.closing.signal);
       const { data, engine, log } = this;
       const settings = budgetsOf(this.options.ram, this.options.disk);
       memory = openWorkspaceMemory({ root, data, engine, model: model?.description, settings, log });
@@ -57,6 +61,7 @@ export class LiveHouse implements Disposable {
   }
 
   async dispose(): Promise<void> {
+    this.closing.abort();
     for (const memory of this.memories.values()) await (await memory.catch(() => undefined))?.dispose();
     await (await this.starting?.catch(() => undefined))?.dispose();
   }
@@ -66,7 +71,8 @@ export class LiveHouse implements Disposable {
     const model = await findModel(this.data, this.options.model);
     const { startEngine } = await import('../engine/index.js');
     const { threads, provider } = this.options;
-    const engine = await startEngine({ modelFolder: model.folder, threads, provider, log: this.log });
+    const { signal } = this.closing;
+    const engine = await startEngine({ modelFolder: model.folder, threads, provider, log: this.log, signal });
     const { name, reason } = engine.model.provider;
     this.log('info', `Execution provider: ${name} (${reason}).`);
     const differs = provider !== undefined && provider !== 'auto' && provider !== name;

@@ -265,6 +265,43 @@ suite('longview mcp', function () {
     assert.notEqual((await call(client, 'longview_status', {})).isError, true);
   });
 
+  for (const how of ['stdin', 'SIGTERM', 'at once'] as const)
+    test(`it ends with its engine while that starts: ${how}`, async function () {
+      if (process.platform !== 'linux') this.skip();
+      // An engine that loads for ever, and hears nothing.
+      const slow = join(scratch, 'slow.cjs');
+      writeFileSync(
+        slow,
+        `if (/engine-main/.test(process.argv[1])) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);`,
+      );
+      const child = spawn(process.execPath, ['--require', slow, ...argumentsFor([work])], {
+        stdio: ['pipe', 'ignore', 'inherit'],
+      });
+      const exited = once(child, 'exit');
+      const clientInfo = { name: 'test', version: '1' };
+      const messages = [
+        { id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } },
+        { method: 'notifications/initialized' },
+        ...['longview_ask', 'longview_recall'].map((name, at) => ({
+          id: 2 + at,
+          method: 'tools/call',
+          params: { name, arguments: { question } },
+        })),
+      ];
+      for (const message of messages) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+      let engines: number[] = [];
+      try {
+        if (how !== 'at once') while ((engines = childrenOf(child.pid!)).length === 0) await sleep(5);
+        if (how === 'SIGTERM') child.kill('SIGTERM');
+        else child.stdin.end();
+        assert.deepEqual(await exited, [0, null]);
+        for (const pid of engines) assert.ok(await isGone(pid));
+      } finally {
+        child.kill('SIGKILL');
+        for (const pid of engines.filter(isRunning)) process.kill(pid, 'SIGKILL');
+      }
+    });
+
   test('it ends when stdin does, in the middle of reading too, with exit code 0 and its engine', async function () {
     if (process.platform !== 'linux') this.skip();
     for (let at = 0; at < 400; at++) writeFileSync(join(work, `part-${at}.js`), retry.repeat(3));

@@ -33,6 +33,8 @@ export interface StartOptions {
   readonly log?: Log;
   /** The engine process's script, where it does not lie beside this one (a bundle). */
   readonly script?: string;
+  /** Ends the start: the process is gone at once, and `startEngine` throws. Means nothing after it. */
+  readonly signal?: AbortSignal;
 }
 
 const RESTARTS = 4;
@@ -41,9 +43,20 @@ const MAX_THREADS = 8;
 
 /** Starts the process and waits until its model is loaded. Throws what loading throws. */
 export async function startEngine(options: StartOptions): Promise<Engine> {
+  const { signal } = options;
+  throwIfCancelled(signal);
   const engine = new EngineProcess(options);
-  await engine.ready();
-  return engine;
+  const abandon = (): void => engine.abandon();
+  signal?.addEventListener('abort', abandon, { once: true });
+  try {
+    await engine.ready();
+    return engine;
+  } catch (error) {
+    throwIfCancelled(signal);
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', abandon);
+  }
 }
 
 interface Pending {
@@ -171,6 +184,12 @@ class EngineProcess implements Engine {
   loss(text: string, options: LossOptions): Promise<{ loss: number; tokens: number }> {
     const { signal, onProgress, ...plain } = options;
     return this.call('loss', [text, plain], { signal, onProgress });
+  }
+
+  /** While it loads it hears nothing, and there is nothing to lose. */
+  abandon(): void {
+    this.disposed = true;
+    this.child?.kill('SIGKILL');
   }
 
   async dispose(): Promise<void> {
