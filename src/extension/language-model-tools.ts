@@ -64,6 +64,8 @@ export function activateLanguageModelTools({ client }: Services): vscode.Disposa
             : path === undefined
               ? ({ kind: 'workspace' } as const)
               : await targetOfPath(folder, path);
+        // What git does not know is said before anything is read.
+        if (since !== undefined) await client.request(method.commit, { folder: uriOf(folder), since }, token);
         await readFor(readSeconds, client, folder, token);
         return summaryText(
           await client.request(method.summarize, { folder: uriOf(folder), target, maxSentences }, token),

@@ -6,6 +6,8 @@ export type {
   ChangedEvent,
   ChangedFilesParams,
   CitedPlace,
+  CommitParams,
+  CommitReply,
   CountTokensReply,
   CoverageCounts,
   DefinitionCandidate,

@@ -2,6 +2,8 @@
 import type {
   AskParams,
   AskReply,
+  CommitParams,
+  CommitReply,
   CountTokensReply,
   ExportMemoryParams,
   ExportMemoryReply,
@@ -44,6 +46,7 @@ export interface RequestTypes {
   readonly 'longview/recall': Request<RecallParams, RecallReply>;
   readonly 'longview/recallAt': Request<RecallAtParams, RecallAtReply>;
   readonly 'longview/summarize': Request<SummarizeParams, SummaryReply>;
+  readonly 'longview/commit': Request<CommitParams, CommitReply>;
   readonly 'longview/generate': Request<GenerateParams, GenerateReply>;
   readonly 'longview/countTokens': Request<{ readonly id: string; readonly text: string }, CountTokensReply>;
   readonly 'longview/forget': Request<ForgetParams, null>;

@@ -88,6 +88,8 @@ export interface Summarizer {
     request: Pick<SummarizeParams, 'target' | 'maxSentences'>,
     work: Work & { readonly onSentence: (sentence: SummarySentence) => void },
   ): Promise<SummaryReply>;
+  /** The digest of the commit that a name stands for. Throws `not-found`, or `unsupported` where there is no git to ask. */
+  commitOf(root: string, since: string, signal: AbortSignal): Promise<string>;
 }
 
 export interface ModelBackend {

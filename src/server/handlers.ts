@@ -58,6 +58,9 @@ export function registerHandlers(connection: Connection, backend: () => Backend,
       void connection.sendNotification(event.sentence, { id, sentence } satisfies SentenceEvent);
     return backend().summarize(root(params, true), { target, maxSentences }, { ...work, onSentence });
   });
+  requests.quick(method.commit, async (params, signal) => ({
+    commit: await backend().commitOf(rootOf(params), params.since, signal),
+  }));
   requests.long(method.recall, 'recall', 'user', (params, work) =>
     backend().recall(root(params, true), params.question, params.limit, work),
   );

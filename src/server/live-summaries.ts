@@ -1,5 +1,5 @@
 /** Summaries, over the house. A path that a client names is looked up in the memory, never on the disk. */
-import { summarize, summaryCoverageLine } from '../assist/index.js';
+import { commitOf, summarize, summaryCoverageLine } from '../assist/index.js';
 import type { Summarizer } from './backend.js';
 import type { LiveHouse } from './live-house.js';
 
@@ -13,5 +13,6 @@ export function summarizeBackend(house: LiveHouse): Summarizer {
       );
       return { summary, notes, coverage: memory.coverage(), basis: summaryCoverageLine(coverage), timing, model };
     },
+    commitOf,
   };
 }

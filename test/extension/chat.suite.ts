@@ -91,6 +91,13 @@ export function defineChatSuite(): void {
       assert.match(text, /lib\/\w+\.js:\d+/);
     });
 
+    test('longview_summarize asks git before it reads anything', async () => {
+      await assert.rejects(
+        invoke('longview_summarize', { since: 'no-such-commit', readSeconds: 3000 }),
+        /no commit|git/,
+      );
+    });
+
     test('a folder that is not of the workspace is refused', async () => {
       await assert.rejects(invoke('longview_recall', { question, folder: '/etc' }), /no folder \/etc/);
       await assert.rejects(invoke('longview_summarize', { path: '../../etc' }), /not a file or folder/);

@@ -114,6 +114,24 @@ suite('server wire', () => {
     client.dispose();
   });
 
+  test('a commit is looked up beside what runs; what git does not know is an error with its code', async () => {
+    const backend = backendWith({
+      read: (_root, _how, { signal }) => new Promise((_, reject) => signal.addEventListener('abort', reject)),
+      commitOf: (at, since) =>
+        at === root && since === 'main'
+          ? Promise.resolve('4f2a')
+          : Promise.reject(new LongviewError('not-found', `There is no commit "${since}".`)),
+    });
+    const client = await connect(backend);
+    client.sendRequest(method.read, { id: '1', folder }).catch(() => undefined);
+    assert.deepEqual(await client.sendRequest(method.commit, { id: '2', folder, since: 'main' }), { commit: '4f2a' });
+    await assert.rejects(client.sendRequest(method.commit, { id: '3', folder, since: 'no' }), {
+      message: 'There is no commit "no".',
+      data: { code: 'not-found' },
+    });
+    client.dispose();
+  });
+
   test('a ping is answered while a read runs, and cancelling ends the read with its code', async () => {
     let began = (): void => undefined;
     const reading = new Promise<void>(done => (began = done));

@@ -10,7 +10,6 @@ import {
   type ServerRequest,
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { commitOf } from '../../assist/index.js';
 import type { Backend, SummaryTarget, Work } from '../../server/index.js';
 import { progressNotes } from './progress.js';
 import { Readings } from './readings.js';
@@ -97,7 +96,7 @@ function addSummarize(server: McpServer, backend: Backend, roots: Roots, reading
     const work = workOf(extra);
     const target = await targetOf(root, input);
     // What git does not know is said before anything is read.
-    if (input.since !== undefined) await commitOf(root, input.since, work.signal);
+    if (input.since !== undefined) await backend.commitOf(root, input.since, work.signal);
     await readings.wait(root, input.readSeconds, work);
     // It reads its target itself, and alone.
     await readings.stop(root);
