@@ -25,7 +25,7 @@
  * a memory in the store follows from its path, its content hash, fingerprint and settings.
  */
 import { failed, ok, type Result } from '../../base/index.js';
-import { FrameKind, frame, frameHead, unframe } from '../store/frame.js';
+import { FrameKind, frameHead, frameJson, unframeJson } from '../store/frame.js';
 import type { MemoryKey } from '../store/index.js';
 
 export const EXPORT_VERSION = 2;
@@ -71,7 +71,7 @@ const MOST_PATH_BYTES = 4096;
 export function encodeHead(head: ExportHead, version = EXPORT_VERSION): Uint8Array {
   const { model, settings } = head;
   const { name, fingerprint } = model;
-  return jsonFrame(FrameKind.exportHead, version, { model: { name, fingerprint }, settings });
+  return frameJson(FrameKind.exportHead, version, { model: { name, fingerprint }, settings });
 }
 
 /** True if an export whose head has this layout version can be read here. */
@@ -81,11 +81,11 @@ export function isReadable(version: number): boolean {
 
 export function encodeFile({ path, contentHash, settings, parts, gist }: ExportedFile): Uint8Array {
   const ordered = parts.map(({ firstLine, content }) => ({ firstLine, content }));
-  return jsonFrame(FrameKind.exportedFile, LAYOUT_VERSION, { path, contentHash, settings, parts: ordered, gist });
+  return frameJson(FrameKind.exportedFile, LAYOUT_VERSION, { path, contentHash, settings, parts: ordered, gist });
 }
 
 export function encodeEnd({ files, memories, sha256 }: ExportEnd): Uint8Array {
-  return jsonFrame(FrameKind.exportEnd, LAYOUT_VERSION, { files, memories, sha256 });
+  return frameJson(FrameKind.exportEnd, LAYOUT_VERSION, { files, memories, sha256 });
 }
 
 export function decodeHead(bytes: Uint8Array): Result<ExportHead> {
@@ -151,10 +151,6 @@ function isHash(value: unknown): boolean {
   return typeof value === 'string' && HASH.test(value);
 }
 
-function jsonFrame(kind: FrameKind, version: number, value: object): Uint8Array {
-  return frame(kind, version, Buffer.from(JSON.stringify(value), 'utf8'));
-}
-
 /** The value, if it is of the wanted kind and spelled as `encode` spells it. */
 function decoded<T>(
   bytes: Uint8Array,
@@ -163,14 +159,9 @@ function decoded<T>(
   encode: (value: T) => Uint8Array,
   isSound: (value: object) => boolean,
 ): Result<T> {
-  const payload = unframe(kind, version, bytes);
-  if (!payload.ok) return payload;
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(payload.value).toString('utf8'));
-  } catch {
-    return failed('not JSON');
-  }
+  const found = unframeJson(kind, version, bytes);
+  if (!found.ok) return found;
+  const { value } = found;
   if (typeof value !== 'object' || value === null || !isSound(value)) return failed('not what it should hold');
   return Buffer.compare(encode(value as T), bytes) === 0 ? ok(value as T) : failed('not spelled as it should be');
 }

@@ -62,6 +62,10 @@ export function frame(kind: FrameKind, payloadVersion: number, payload: Uint8Arr
   return seal(bytes);
 }
 
+export function frameJson(kind: FrameKind, payloadVersion: number, value: object): Uint8Array {
+  return frame(kind, payloadVersion, Buffer.from(JSON.stringify(value), 'utf8'));
+}
+
 /** What an envelope is. */
 export interface FrameHead {
   /** A number of `FrameKind`, or of a kind that is not known here. */
@@ -111,6 +115,17 @@ export function unframe(
   const stored = bytes.subarray(CHECKSUM_AT, FRAME_HEADER_BYTES);
   if (Buffer.compare(stored, checksum(bytes, sealed(payload))) !== 0) return failed('checksum does not match');
   return ok(payload);
+}
+
+/** The value of a payload that is JSON; what it is remains to be looked at. */
+export function unframeJson(kind: FrameKind, payloadVersion: number, bytes: Uint8Array): Result<unknown> {
+  const payload = unframe(kind, payloadVersion, bytes);
+  if (!payload.ok) return payload;
+  try {
+    return ok(JSON.parse(Buffer.from(payload.value).toString('utf8')) as unknown);
+  } catch {
+    return failed('not JSON');
+  }
 }
 
 function checksum(bytes: Uint8Array, sealed: number): Uint8Array {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { failed, ok } from '../../base/index.js';
 import type { Result } from '../../base/index.js';
 import type { MemoryKey } from './file-memory.js';
-import { FrameKind, frame, unframe } from './frame.js';
+import { FrameKind, frameJson, unframeJson } from './frame.js';
 
 export const LEDGER_STATES = ['waiting', 'reading', 'read', 'stale', 'coarse', 'skipped'] as const;
 export type LedgerState = (typeof LEDGER_STATES)[number];
@@ -95,21 +95,14 @@ export function ledgerKey(path: string): Uint8Array {
 }
 
 export function encodeLedgerRow(row: LedgerRow): Uint8Array {
-  return frame(FrameKind.ledgerRow, LAYOUT_VERSION, Buffer.from(JSON.stringify(row), 'utf8'));
+  return frameJson(FrameKind.ledgerRow, LAYOUT_VERSION, row);
 }
 
 export function decodeLedgerRow(bytes: Uint8Array): Result<LedgerRow> {
-  const unframed = unframe(FrameKind.ledgerRow, LAYOUT_VERSION, bytes);
-  const former = unframed.ok ? undefined : unframe(FrameKind.ledgerRow, FORMER_LAYOUT, bytes);
-  const payload = former?.ok ? former : unframed;
-  if (!payload.ok) return payload;
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(payload.value).toString('utf8'));
-  } catch {
-    return failed('not JSON');
-  }
-  if (former?.ok) value = fromFormer(value);
+  const row = unframeJson(FrameKind.ledgerRow, LAYOUT_VERSION, bytes);
+  const former = row.ok ? undefined : unframeJson(FrameKind.ledgerRow, FORMER_LAYOUT, bytes);
+  if (!row.ok && !former?.ok) return row;
+  const value = row.ok ? row.value : former?.ok ? fromFormer(former.value) : undefined;
   return isLedgerRow(value) ? ok(value) : failed('not a ledger row');
 }
 

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import { messageOf } from '../../base/index.js';
 import type { Disposable, Log } from '../../base/index.js';
 import type { ByteDatabase } from './databases.js';
-import { FrameKind, frame, unframe } from './frame.js';
+import { FrameKind, frameJson, unframeJson } from './frame.js';
 import { isRunning, thisProcess } from './process-identity.js';
 import type { ProcessIdentity } from './process-identity.js';
 
@@ -118,16 +118,10 @@ function isStale(lease: LeaseRecord, now: number, times: LeaseTimes): boolean {
 function readLease(database: ByteDatabase): LeaseRecord | undefined {
   const bytes = database.getBinary(KEY);
   if (bytes === undefined) return undefined;
-  const unframed = unframe(FrameKind.lease, LAYOUT_VERSION, bytes);
-  if (!unframed.ok) return undefined;
-  try {
-    return JSON.parse(Buffer.from(unframed.value).toString('utf8')) as LeaseRecord;
-  } catch {
-    return undefined;
-  }
+  const lease = unframeJson(FrameKind.lease, LAYOUT_VERSION, bytes);
+  return lease.ok ? (lease.value as LeaseRecord) : undefined;
 }
 
 function writeLease(database: ByteDatabase, lease: LeaseRecord): void {
-  const payload = Buffer.from(JSON.stringify(lease), 'utf8');
-  database.putSync(KEY, Buffer.from(frame(FrameKind.lease, LAYOUT_VERSION, payload).buffer));
+  database.putSync(KEY, Buffer.from(frameJson(FrameKind.lease, LAYOUT_VERSION, lease).buffer));
 }
