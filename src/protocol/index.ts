@@ -6,8 +6,6 @@ export type {
   ChangedEvent,
   ChangedFilesParams,
   CitedPlace,
-  CommitParams,
-  CommitReply,
   CountTokensReply,
   CoverageCounts,
   DefinitionCandidate,

@@ -282,16 +282,6 @@ export type SummaryTarget =
   /** Since a commit; where `since` is missing, since the last summary of changes, or the last commit if there was none. */
   | { readonly kind: 'changes'; readonly since?: string };
 
-/** `longview/commit`: whether git knows a commit by that name, to be asked before anything is read for changes since it. */
-export interface CommitParams extends WorkParams {
-  readonly since: string;
-}
-
-export interface CommitReply {
-  /** The commit's digest. */
-  readonly commit: string;
-}
-
 export interface SummarizeParams extends WorkParams {
   readonly target: SummaryTarget;
   readonly maxSentences?: number;

@@ -2,8 +2,6 @@
 import type {
   AskParams,
   AskReply,
-  CommitParams,
-  CommitReply,
   CountTokensReply,
   ExportMemoryParams,
   ExportMemoryReply,
@@ -46,7 +44,8 @@ export interface RequestTypes {
   readonly 'longview/recall': Request<RecallParams, RecallReply>;
   readonly 'longview/recallAt': Request<RecallAtParams, RecallAtReply>;
   readonly 'longview/summarize': Request<SummarizeParams, SummaryReply>;
-  readonly 'longview/commit': Request<CommitParams, CommitReply>;
+  /** The digest of a commit, to be asked before anything is read for changes since it. */
+  readonly 'longview/commit': Request<WorkParams & { readonly since: string }, { readonly commit: string }>;
   readonly 'longview/generate': Request<GenerateParams, GenerateReply>;
   readonly 'longview/countTokens': Request<{ readonly id: string; readonly text: string }, CountTokensReply>;
   readonly 'longview/forget': Request<ForgetParams, null>;
