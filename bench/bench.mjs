@@ -9,8 +9,10 @@ npm run bench -- context [--tasks A,B] [--lengths 4096,8192,32768,131072] [--sch
                          [--samples N] [--seed N] [--out FOLDER] [--anyway]
                                 needles, chains, common words and constants in long texts, by schedule; goes on where it was
                                 interrupted; --anyway also reads what takes many GB and hours
-npm run bench -- speed FILE     tokens/s of reading and writing at 512, 2,048 and 8,192 tokens; beside llama.cpp where
-                                node-llama-cpp can be imported and LLAMA_GGUF names the same model's file
+npm run bench -- speed FILE [--lengths 512,2048,8192] [--threads 2] [--engines longview,full,window,llama.cpp] [--json FILE]
+                                tokens/s of reading and writing, first token, memory, loss of the text's next 64 tokens; with
+                                --json it goes on where it was interrupted; llama.cpp where node-llama-cpp can be imported
+                                (NODE_LLAMA_CPP: from where) and LLAMA_GGUF names the same model's file
 npm run bench -- quantisation CHECKPOINT [FILE]
                                 bytes, memory and loss of f32, f16, q8 and q4; a .gguf file or a Hugging Face folder
 npm run bench -- parity [--json]    the engine against golden data, case by case; exits with 0 only if all hold
@@ -131,7 +133,16 @@ await main(async () => {
     await answers(files);
     return;
   }
-  if (!['loss', 'speed', 'quantisation'].includes(command) || files.length === 0) {
+  if (command === 'speed' && files.length > 0) {
+    await ensureCommandLine();
+    await compile();
+    const { speed, speedOptions } = await import('./speed.mjs');
+    const { dataFolder, findModel } = await import(join(root, 'out/src/models/index.js'));
+    const options = speedOptions(files);
+    await speed((await findModel(dataFolder())).folder, options, process.env.INIT_CWD ?? process.cwd());
+    return;
+  }
+  if (!['loss', 'quantisation'].includes(command) || files.length === 0) {
     process.stderr.write(`${usage}\n`);
     process.exitCode = 2;
     return;
@@ -150,8 +161,6 @@ await main(async () => {
   const model = await findModel(dataFolder());
   const engine = await openEngine(model.folder, { threads: 2 });
   const { loss } = await import('./loss.mjs');
-  const { speed } = await import('./speed.mjs');
-  if (command === 'loss') await loss(engine, texts);
-  else await speed(engine, texts[0]);
+  await loss(engine, texts);
   await engine.dispose();
 });

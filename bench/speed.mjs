@@ -1,59 +1,171 @@
-// Tokens per second of reading a prompt and of writing after it, interleaved with llama.cpp in one run.
-const lengths = [512, 2048, 8192];
+// Reading a prompt and writing after it: Longview, full attention and plain window in the same engine, and llama.cpp, in
+// turn. Each cell is a process of its own, so that its memory is its own, and is kept in the results file when it is done:
+// an interrupted run goes on where it was. Longview's rows are fed the text's own next tokens, which gives their loss.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { root } from '../scripts/set-up.mjs';
+
 const written = 64;
+/** Longview writes so: nothing is merged of a prompt up to 2,048 tokens (src/engine/writer.ts). */
+const growing = length =>
+  length <= 2048 ? { kind: 'keepEverything' } : { kind: 'powerLaw', factor: 16, exponent: 0.5 };
 
-export async function speed(engine, text) {
-  const peer = await llama();
-  console.log('prompt tokens | engine | reading tokens/s | writing tokens/s');
-  for (const length of lengths) {
-    const prompt = await textOf(engine, text, length);
-    for (const [name, run] of [['longview', longview(engine)], ...(peer ? [['llama.cpp', peer]] : [])]) {
-      const { tokens, readMs, writeMs, count } = await run(prompt);
-      const perSecond = (n, ms) => ((1000 * n) / ms).toFixed(1);
-      console.log(`${tokens} | ${name} | ${perSecond(tokens, readMs)} | ${perSecond(count, writeMs)}`);
+export function speedOptions(args) {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      lengths: { type: 'string', default: '512,2048,8192' },
+      threads: { type: 'string', default: '2' },
+      engines: { type: 'string', default: 'longview,full,window,llama.cpp' },
+      json: { type: 'string' },
+    },
+  });
+  return { ...values, file: positionals[0] };
+}
+
+export async function speed(modelFolder, { file, lengths, threads, engines, json }, from) {
+  const results = json && resolve(from, json);
+  const cells = results && existsSync(results) ? JSON.parse(readFileSync(results, 'utf8')) : [];
+  const peer = process.env.LLAMA_GGUF !== undefined;
+  const names = engines.split(',').filter(name => name !== 'llama.cpp' || peer);
+  for (const length of lengths.split(',').map(Number)) {
+    for (const engine of names) {
+      if (cells.some(cell => cell.engine === engine && cell.length === length && cell.threads === Number(threads)))
+        continue;
+      const cell = { engine, length, threads: Number(threads), file: resolve(from, file), modelFolder };
+      const child = spawnSync(process.execPath, [fileURLToPath(import.meta.url), JSON.stringify(cell)], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      if (child.status !== 0) throw new Error(`${engine} at ${length} tokens failed.`);
+      const { file: _, modelFolder: __, ...kept } = cell;
+      cells.push({ ...kept, ...JSON.parse(child.stdout.trim().split('\n').at(-1)) });
+      if (results) writeFileSync(results, JSON.stringify(cells, undefined, 1));
     }
+    print(cells.filter(cell => cell.length === length && cell.threads === Number(threads)));
   }
 }
 
-/** A start of the text with about `length` tokens; the text is repeated where it is too short. */
-async function textOf(engine, text, length) {
-  let long = text;
-  while ((await engine.countTokens(long)) < length) long += text;
-  let end = long.length;
-  for (;;) {
-    const tokens = await engine.countTokens(long.slice(0, end));
-    if (Math.abs(tokens - length) < 16) return long.slice(0, end);
-    end = Math.floor((end * length) / tokens);
+/** Ratios are Longview's figure over that row's. */
+function print(cells) {
+  const own = cells.find(cell => cell.engine === 'longview');
+  console.log(
+    'tokens | engine | reading/s (cpu) ratio | writing/s (cpu) ratio | first token ms | MB resident | MB kept | loss',
+  );
+  for (const cell of cells) {
+    const rate = (tokens, ms) => (1000 * tokens) / ms;
+    const column = (tokens, ms, cpu) =>
+      `${rate(cell[tokens], cell[ms]).toFixed(1)} (${rate(cell[tokens], cell[cpu]).toFixed(1)}) ` +
+      (own ? (rate(own[tokens], own[ms]) / rate(cell[tokens], cell[ms])).toFixed(2) : '');
+    console.log(
+      [
+        cell.tokens,
+        cell.engine,
+        column('tokens', 'readMs', 'readCpuMs'),
+        column('written', 'writeMs', 'writeCpuMs'),
+        cell.readMs.toFixed(0),
+        (cell.resident / 1e6).toFixed(0),
+        (cell.kept / 1e6).toFixed(1),
+        cell.loss?.toFixed(4) ?? '',
+      ].join(' | '),
+    );
   }
 }
 
-const longview = engine => async prompt => {
-  const first = await engine.generate({ messages: [{ role: 'user', content: prompt }], maxTokens: written });
+/** A clock of wall and processor time of this process: gives both since the last call. */
+function clock() {
+  let [wall, cpu] = [performance.now(), process.cpuUsage()];
+  return () => {
+    const spent = process.cpuUsage(cpu);
+    const lap = [performance.now() - wall, (spent.user + spent.system) / 1000];
+    [wall, cpu] = [performance.now(), process.cpuUsage()];
+    return lap;
+  };
+}
+
+async function longviewCell({ engine, length, threads, file, modelFolder }) {
+  const { Model } = await import(join(root, 'out/src/engine/model.js'));
+  const { KvmSession, prefill } = await import(join(root, 'out/src/engine/session.js'));
+  const { loadTokenizer } = await import(join(root, 'out/src/engine/token-counter.js'));
+  const model = await Model.load(modelFolder, { threads });
+  const tokenizer = await loadTokenizer(modelFolder, model.manifest.name);
+  const { chunk } = model.manifest.kvm;
+  const options = {
+    longview: { schedule: growing(length) },
+    full: { schedule: { kind: 'keepEverything' }, windowChunks: Math.ceil((length + written) / chunk) + 1 },
+    window: { schedule: { kind: 'windowOnly' } },
+  }[engine];
+  if (!options) throw new Error(`There is no engine "${engine}".`);
+  const ids = repeated([...tokenizer.encode(readFileSync(file, 'utf8')).ids], length + written);
+  const session = await KvmSession.start(model, options);
+  const lap = clock();
+  let logits;
+  await prefill(
+    session,
+    ids.slice(0, length),
+    (first, count) => ({ logitRows: first + count === length ? [count - 1] : [] }),
+    pass => {
+      logits = pass.logits;
+    },
+  );
+  const [readMs, readCpuMs] = lap();
+  let loss = 0;
+  let lossMs = 0;
+  for (const id of ids.slice(length)) {
+    const before = performance.now();
+    loss += Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit - logits[id]), 0));
+    lossMs += performance.now() - before;
+    ({ logits } = await session.pass([id], { logitRows: [0] }));
+  }
+  const [writeMs, writeCpuMs] = lap();
+  const { groups, slots, headSize } = session.slots;
+  const rows = slots + session.windowBlocks().reduce((sum, block) => sum + block.keys.length / groups / headSize, 0);
   return {
-    tokens: first.promptTokens,
-    readMs: first.firstTokenMs,
-    writeMs: first.totalMs - first.firstTokenMs,
-    count: first.writtenTokens - 1,
+    ...{ tokens: length, readMs, readCpuMs, written, writeMs: writeMs - lossMs, writeCpuMs: writeCpuMs - lossMs },
+    ...{
+      resident: process.resourceUsage().maxRSS * 1024,
+      kept: 4 * 2 * groups * rows * headSize,
+      loss: loss / written,
+    },
   };
-};
+}
 
-async function llama() {
-  if (!process.env.LLAMA_GGUF) return undefined;
+async function llamaCell({ length, threads, file }) {
   const { getLlama } = await import(process.env.NODE_LLAMA_CPP ?? 'node-llama-cpp');
-  const model = await (await getLlama({ gpu: false, build: 'never' })).loadModel({ modelPath: process.env.LLAMA_GGUF });
-  return async prompt => {
-    const context = await model.createContext({ contextSize: 8192 + 512, threads: 2, batchSize: 512 });
-    const sequence = context.getSequence();
-    const tokens = model.tokenize(prompt);
-    const start = performance.now();
-    let firstMs;
-    let count = 0;
-    for await (const token of sequence.evaluate(tokens, { temperature: 0, yieldEogToken: true })) {
-      firstMs ??= performance.now() - start;
-      if (token === undefined || ++count > written) break;
-    }
-    const writeMs = performance.now() - start - firstMs;
-    await context.dispose();
-    return { tokens: tokens.length, readMs: firstMs, writeMs, count: count - 1 };
+  const llama = await getLlama({ gpu: false, build: 'never', maxThreads: threads });
+  const model = await llama.loadModel({ modelPath: process.env.LLAMA_GGUF });
+  const context = await model.createContext({ contextSize: length + 512, threads, batchSize: 512 });
+  const sequence = context.getSequence();
+  const tokens = repeated(model.tokenize(readFileSync(file, 'utf8')), length);
+  const lap = clock();
+  let read;
+  let count = -1;
+  for await (const token of sequence.evaluate(tokens, { temperature: 0, yieldEogToken: true })) {
+    read ??= lap();
+    if (token === undefined || ++count >= written) break;
+  }
+  const [writeMs, writeCpuMs] = lap();
+  // Keys and values as float16 in all layers: what llama.cpp keeps by default.
+  const { embeddingVectorSize, fileInfo } = model;
+  const { block_count: layers, attention } = fileInfo.metadata.llama;
+  const kept =
+    (2 * 2 * layers * embeddingVectorSize * attention.head_count_kv * (length + written)) / attention.head_count;
+  return {
+    ...{ tokens: length, readMs: read[0], readCpuMs: read[1], written: count, writeMs, writeCpuMs },
+    ...{ resident: process.resourceUsage().maxRSS * 1024, kept },
   };
+}
+
+function repeated(ids, length) {
+  return Array.from({ length }, (_, i) => ids[i % ids.length]);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const cell = JSON.parse(process.argv[2]);
+  console.log(JSON.stringify(await (cell.engine === 'llama.cpp' ? llamaCell(cell) : longviewCell(cell))));
+  process.exit(0);
 }
