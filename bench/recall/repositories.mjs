@@ -119,13 +119,19 @@ export const reportRepositories = [
 
 /** What fitted recall values (by their SHA-256) were trained on, and what else was decided by looking at repositories. */
 export const fittedValues = {
-  c3d560efdcaff1a0dedece2d876f8ee0e0eb5fe8d8c61e85e01a1b16a977a35f: {
+  f127d4587813e715b5c02f9ffba3c5997ebcebfed9e368b91ce9b56a8a4f8d1b: {
     trained:
-      'networkx, fsspec, pandas, scikit-learn, SQLAlchemy, paramiko, rich, sympy, huggingface_hub, numpy, pydantic (Python); ' +
-      'typeorm, lodash, fabric, xterm, Angular core, pixi.js (TypeScript, JavaScript); gin, client_golang, x/net, grpc, testify (Go); ' +
-      'tokio, hyper, image, reqwest, itertools, indexmap (Rust)',
+      'networkx, fsspec, pandas, scikit-learn, SQLAlchemy, paramiko, rich, sympy, huggingface_hub, numpy, pydantic, astroid, ' +
+      'astropy, bokeh, botocore, celery, Django, gensim, IPython, marshmallow, matplotlib, nltk, scikit-image, shapely, ' +
+      'spaCy, statsmodels, trio, Twisted, Werkzeug, xarray (Python); typeorm, lodash, fabric, xterm, Angular core, pixi.js, ' +
+      'vscode-languageserver, apexcharts, Babylon.js core, cytoscape, effect, fp-ts, ioredis, konva, ol, phaser, playcanvas, ' +
+      'rot-js, tone, vega-util (TypeScript, JavaScript); gin, client_golang, x/net, grpc, testify, etcd, aws-sdk-go, badger, ' +
+      'docker, chi, go-git, memberlist, raft, echo, go-toml, sftp, logrus, fasthttp, zap, x/crypto, x/text, x/tools (Go); ' +
+      'tokio, hyper, image, reqwest, itertools, indexmap, bstr, chrono, clap, crossbeam-channel, futures-util, hashbrown, ' +
+      'mio, num-bigint, rayon, serde_json, syn, tower, url, nom (Rust)',
     chosen:
-      'formula, heads, pass of training and weight of words on click, jinja2, luxon, gorilla/websocket, viper, http and bytes (crates)',
+      'formula, heads and weight of words on click, jinja2, luxon, gorilla/websocket, viper, http and bytes (crates); the pass of ' +
+      'training also on dask, mne, pymongo, miekg/dns, afero, matter-js, mongodb (npm), h2 and petgraph (crates)',
   },
 };
 
