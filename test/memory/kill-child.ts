@@ -46,11 +46,11 @@ engine.beforeRead = async label => {
 say('opening');
 const memory = await openWorkspaceMemory({ root, data, engine, settings: { keepBytes: 0 }, leaseRetry: 20 });
 say('looking');
-await memory.refresh();
+await memory.refresh({ forgotten: true });
 say('forgetting');
 await memory.forget(FORGOTTEN);
 say('looking');
-await memory.refresh();
+await memory.refresh({ forgotten: true });
 say('exporting');
 await memory.exportTo(file);
 say('closing');
