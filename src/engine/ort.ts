@@ -77,7 +77,7 @@ export class Graph {
   }
 
   /** Blocks this thread while it computes. Only the outputs asked for are fetched. */
-  async run(feeds: Record<string, Tensor>, outputs: readonly string[]): Promise<Record<string, Tensor>> {
+  async run(feeds: Readonly<Record<string, Tensor>>, outputs: readonly string[]): Promise<Record<string, Tensor>> {
     return await this.session.run(feeds, outputs);
   }
 
@@ -102,6 +102,28 @@ export function integers(values: readonly number[] | Uint32Array, shape: readonl
 
 export function floatData(tensor: Tensor): Float32Array {
   return tensor.data as Float32Array;
+}
+
+/** Rows `from` up to `to` of the first dimension; shares the data. */
+export function rowsOf(tensor: Tensor, from: number, to: number): Tensor {
+  const data = tensor.data as Float32Array | BigInt64Array;
+  const size = data.length / tensor.dims[0]!;
+  return new Tensor(tensor.type, data.subarray(from * size, to * size), [to - from, ...tensor.dims.slice(1)]);
+}
+
+/** One below the other in the first dimension. All are float32 or all int64. */
+export function joinedRows(parts: readonly Tensor[]): Tensor {
+  const rows = parts.reduce((sum, { dims }) => sum + dims[0]!, 0);
+  const length = parts.reduce((sum, { size }) => sum + size, 0);
+  const [first] = parts;
+  const data = first!.type === 'int64' ? new BigInt64Array(length) : new Float32Array(length);
+  let at = 0;
+  for (const part of parts) {
+    if (data instanceof Float32Array) data.set(part.data as Float32Array, at);
+    else data.set(part.data as BigInt64Array, at);
+    at += part.size;
+  }
+  return new Tensor(first!.type, data, [rows, ...first!.dims.slice(1)]);
 }
 
 /** int64 data as 32-bit numbers. */

@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { FILES, FOLD, READ, TOKENS } from './graph-contract.js';
 import type { TrainedKvm } from './graph-contract.js';
+import { groupsAtOnce, runByGroups } from './group-runs.js';
 import type { Tensor } from './ort.js';
 import { Graph, floatData, floats, integerData, integers } from './ort.js';
 import type { SessionSettings } from './ort.js';
@@ -224,7 +225,7 @@ export class Folder {
     const feeds = await this.foldFeeds(state, incoming, append, sinks);
     const names = [FOLD.keySum, FOLD.valueSum, FOLD.count, FOLD.keyRadius, FOLD.valueRadius];
     const graph = 'rows' in append ? this.place : this.fold_;
-    const result = await graph.run(feeds, [...names.map(FOLD.out), FOLD.slot]);
+    const result = await this.run(graph, feeds, [...names.map(FOLD.out), FOLD.slot]);
     const out = (name: string): Float32Array => floatData(result[FOLD.out(name)]!);
     const grown: Slots = {
       groups,
@@ -243,10 +244,20 @@ export class Folder {
   async choose(state: Slots, incoming: Slots, novel: number): Promise<Folded<Radii>> {
     const feeds = await this.foldFeeds(state, incoming, { novel }, 0);
     const [keyRadius, valueRadius] = [FOLD.out(FOLD.keyRadius), FOLD.out(FOLD.valueRadius)];
-    const result = await this.fold_.run(feeds, [keyRadius, valueRadius, FOLD.slot]);
+    const result = await this.run(this.fold_, feeds, [keyRadius, valueRadius, FOLD.slot]);
     const slots = state.slots + novel;
     const radii = { slots, keyRadius: floatData(result[keyRadius]!), valueRadius: floatData(result[valueRadius]!) };
     return { state: radii, slotOf: integerData(result[FOLD.slot]!) };
+  }
+
+  private async run(
+    graph: Graph,
+    feeds: Record<string, Tensor>,
+    outputs: readonly string[],
+  ): Promise<Record<string, Tensor>> {
+    const [groups = 0, slots = 0] = feeds[FOLD.count]!.dims;
+    const atOnce = this.foldsAllGroups ? groups : groupsAtOnce(feeds[FOLD.inCount]!.dims[1]!, slots);
+    return await runByGroups(graph, feeds, outputs, { groups, atOnce, shared: [FOLD.sinks, FOLD.append] });
   }
 
   private async foldFeeds(
@@ -279,7 +290,7 @@ export class Folder {
   async foldKeys(state: KeySlots, incoming: KeySlots, append: Append): Promise<Folded<KeySlots>> {
     if (incoming.slots === 0) return { state, slotOf: new Uint32Array(0) };
     const graph = 'rows' in append ? this.placeKeys : this.foldKeys_;
-    const result = await graph.run(this.feedsOf(state, incoming, append, 0), [
+    const result = await this.run(graph, this.feedsOf(state, incoming, append, 0), [
       FOLD.out(FOLD.keySum),
       FOLD.out(FOLD.count),
       FOLD.slot,

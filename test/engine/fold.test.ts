@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { emptyKeySlots, emptySlots, sliceSlots } from '../../src/engine/state.js';
+import { groupsAtOnce } from '../../src/engine/group-runs.js';
+import { emptyKeySlots, emptySlots, pickGroups, sliceSlots } from '../../src/engine/state.js';
 import type { Folder, Slots } from '../../src/engine/state.js';
 import { assertClose } from '../oracle/golden.js';
 import { ClosestCalls } from '../reference/decisions.js';
@@ -125,6 +126,30 @@ suite('fold graphs against the oracle', function () {
     assert.deepEqual(sliceSlots(state, 0, 6), same);
     const open = await folder.fold(before, same, { novel: 0 }, 0);
     assert.deepEqual([...open.slotOf], [0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
+  });
+
+  test('many slots: groups folded a few at a time are what each gives alone, bit for bit', async () => {
+    const random = seededRandom(10);
+    const before = randomSlots({ groups: 5, slots: 5000, headSize: HEAD }, random);
+    const coming = randomSlots({ groups: 5, slots: 400, headSize: HEAD }, random);
+    assert.equal(groupsAtOnce(coming.slots, before.slots), 2);
+    for (const append of [{ novel: 30 }, { rows: [0, 7, 399] }]) {
+      const together = await folder.fold(before, coming, append, 4);
+      const keys = await folder.foldKeys(before, coming, append);
+      for (let group = 0; group < 5; group++) {
+        const [own, ownComing] = [pickGroups(before, [group]), pickGroups(coming, [group])];
+        const alone = await folder.fold(own, ownComing, append, 4);
+        assert.deepEqual(pickGroups(together.state, [group]), alone.state);
+        assert.deepEqual(together.slotOf.slice(group * 400, (group + 1) * 400), alone.slotOf);
+        const aloneKeys = await folder.foldKeys(own, ownComing, append);
+        assert.deepEqual(keys.slotOf.slice(group * 400, (group + 1) * 400), aloneKeys.slotOf);
+        const { slots } = keys.state;
+        assert.deepEqual(
+          keys.state.keySum.slice(group * slots * HEAD, (group + 1) * slots * HEAD),
+          aloneKeys.state.keySum,
+        );
+      }
+    }
   });
 
   test('a fold leaves the state it was given as it was', async () => {
