@@ -1,11 +1,11 @@
 /**
- * The workspace state as bytes (a blob of the store, which adds the checksum), and the digest of what it was made from. Never
- * touches the disk.
+ * The workspace state as bytes (in pieces: blobs of the store, which adds the checksums), and the digest of what it was made
+ * from. Never touches the disk.
  *
  * Payload, little-endian; every section begins at a multiple of 4:
  *
  *   OFFSET  SIZE  DESCRIPTION
- *   0       4     version: 2
+ *   0       4     version: 3
  *   4       4     G   layers x key heads
  *   8       4     S   slots
  *   12      4     d   head size
@@ -57,7 +57,7 @@ export interface StateHeader extends StateAbout {
 
 /** Bytes before the first section. */
 export const STATE_HEADER_BYTES = 104;
-const VERSION = 2;
+const VERSION = 3;
 const DIGEST_AT = 40;
 const IDENTITY_AT = 72;
 
@@ -75,13 +75,36 @@ function hashOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex');
 }
 
-export function encodeState(state: WorkspaceState): Uint8Array {
+/** The bytes of a state, one piece of at most so many after another. */
+export function* statePieces(state: WorkspaceState, mostBytes: number): Generator<Uint8Array> {
   const { slots } = state;
   const parts = [
+    headerOf(state),
     ...[slots.keyScales, slots.valueScales, slots.counts, slots.keyRadii, slots.valueRadii],
     ...[slots.keyRadiusSums, slots.valueRadiusSums, slots.keys, slots.values, slots.created],
   ];
-  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, STATE_HEADER_BYTES));
+  let left = stateBytes(slots);
+  let piece = new Uint8Array(Math.min(mostBytes, left));
+  let filled = 0;
+  for (const { buffer, byteOffset, byteLength } of parts) {
+    for (let at = 0; at < byteLength;) {
+      const length = Math.min(byteLength - at, piece.byteLength - filled);
+      piece.set(new Uint8Array(buffer, byteOffset + at, length), filled);
+      at += length;
+      filled += length;
+      if (filled < piece.byteLength) continue;
+      yield piece;
+      left -= filled;
+      piece = new Uint8Array(Math.min(mostBytes, left));
+      filled = 0;
+    }
+  }
+}
+
+/** The first `STATE_HEADER_BYTES`. */
+export function headerOf(state: WorkspaceState): Uint8Array {
+  const { slots } = state;
+  const bytes = new Uint8Array(STATE_HEADER_BYTES);
   const view = new DataView(bytes.buffer);
   [VERSION, slots.groups, slots.slots, slots.headSize].forEach((value, at) => view.setUint32(at * 4, value, true));
   view.setFloat64(16, state.tokens, true);
@@ -90,11 +113,6 @@ export function encodeState(state: WorkspaceState): Uint8Array {
   view.setUint32(36, state.composedBudget, true);
   bytes.set(Buffer.from(state.digest, 'hex'), DIGEST_AT);
   bytes.set(Buffer.from(state.identity, 'hex'), IDENTITY_AT);
-  let at = STATE_HEADER_BYTES;
-  for (const part of parts) {
-    bytes.set(new Uint8Array(part.buffer, part.byteOffset, part.byteLength), at);
-    at += part.byteLength;
-  }
   return bytes;
 }
 
@@ -120,7 +138,7 @@ export function stateBytes({ groups, slots, headSize }: Pick<StateHeader, 'group
   return STATE_HEADER_BYTES + groups * slots * (29 + 4 * headSize);
 }
 
-/** The state, its arrays copied out of `bytes`. */
+/** The state, its arrays views on `bytes`, which begin at a multiple of 4. */
 export function decodeState(bytes: Uint8Array): Result<WorkspaceState> {
   const header = stateHeader(bytes);
   if (!header.ok) return header;
@@ -128,17 +146,13 @@ export function decodeState(bytes: Uint8Array): Result<WorkspaceState> {
   const { slots, groups, headSize, ...about } = header.value;
   const cells = groups * slots;
   let at = bytes.byteOffset + STATE_HEADER_BYTES;
-  const section = (length: number): ArrayBuffer => {
-    const part = bytes.buffer.slice(at, at + length) as ArrayBuffer;
-    at += length;
-    return part;
-  };
-  const floats = (): Float32Array => new Float32Array(section(cells * 4));
-  const int16 = (): Int16Array => new Int16Array(section(cells * headSize * 2));
+  const section = (length: number): number => (at += length) - length;
+  const floats = (): Float32Array => new Float32Array(bytes.buffer, section(cells * 4), cells);
+  const int16 = (): Int16Array => new Int16Array(bytes.buffer, section(cells * headSize * 2), cells * headSize);
   const [keyScales, valueScales, counts, keyRadii, valueRadii] = [floats(), floats(), floats(), floats(), floats()];
   const [keyRadiusSums, valueRadiusSums] = [floats(), floats()];
   const [keys, values] = [int16(), int16()];
-  const created = new Uint8Array(section(cells));
+  const created = new Uint8Array(bytes.buffer, section(cells), cells);
   return ok({
     ...about,
     slots: {

@@ -34,7 +34,7 @@ export class StatesInEngine {
         if (other.startsWith('workspace:') && other !== id) await this.drop(engine, other);
       }
       if (!this.held.has(id)) {
-        const state = loadState(this.store);
+        const state = await loadState(this.store);
         if (state?.ok !== true || state.value.identity !== kept.identity) {
           this.log(
             'warning',

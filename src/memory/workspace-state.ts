@@ -5,22 +5,11 @@
 import { codeOf, throwIfCancelled, type Log } from '../base/index.js';
 import type { ComposedState, Engine, PackedSlots, PlacedGist } from '../engine/index.js';
 import { GiveWay } from './give-way.js';
-import {
-  dropPlaces,
-  dropState,
-  keptState,
-  loadState,
-  membersOf,
-  placedKeys,
-  placesOf,
-  putPlaces,
-  putState,
-  type KeptState,
-} from './kept-state.js';
+import { dropState, keepState, keptState, loadState, membersOf, placesOf, type KeptState } from './kept-state.js';
 import { MOST_BUDGET_CHANGE, MOST_IN_ONE_PATCH, MOST_PATCHED, stateSlots, type MemorySettings } from './settings.js';
-import { patchedIdentity, stateDigest, type WorkspaceState } from './state-blob.js';
+import { patchedIdentity, stateDigest } from './state-blob.js';
 import { StatesInEngine } from './states-in-engine.js';
-import { keysOf, partsOf, tokensOf, type LedgerRow, type Store, type StoreWriter } from './store/index.js';
+import { keysOf, partsOf, tokensOf, type LedgerRow, type Store } from './store/index.js';
 import type { WorkOptions } from './workspace-memory.js';
 
 export interface StateWork extends WorkOptions {
@@ -117,10 +106,11 @@ export class StateKeeper {
     };
     const changed = [...change.remove, ...change.add].reduce((sum, key) => sum + this.tokensIn(key), 0);
     if (changed > MOST_IN_ONE_PATCH * wanted.tokens) return false;
-    const state = loadState(this.store);
-    const remove = change.remove.map(key => this.placed(key));
+    const state = await loadState(this.store);
+    const remove = change.remove.map(key => this.placed(key, kept));
     const add = change.add.map(key => this.gist(key));
-    if (!state?.ok || !remove.every(isThere) || !add.every(isThere)) return false;
+    if (!state?.ok || state.value.identity !== kept.identity || !remove.every(isThere) || !add.every(isThere))
+      return false;
     const running = await engine();
     let patched: ComposedState;
     try {
@@ -134,10 +124,9 @@ export class StateKeeper {
     const identity = patchedIdentity(kept.identity, change.remove, change.add);
     const patchedTokens = kept.patchedTokens + changed;
     const about = { ...wanted, identity, patchedTokens, composedBudget: kept.composedBudget };
-    return this.keep({ ...about, slots: patched.state }, model, change.add, patched, write => {
-      if (this.stored(model)?.identity !== kept.identity) return false;
-      dropPlaces(write, change.remove);
-      return true;
+    return keepState(this.store, {
+      ...{ model, state: { ...about, slots: patched.state }, added: change.add, places: patched.places },
+      patched: { from: kept.identity, removed: change.remove },
     });
   }
 
@@ -161,32 +150,9 @@ export class StateKeeper {
     throwIfCancelled(signal);
     if (bad.size > 0) return bad;
     const about = { ...wanted, identity: wanted.digest, patchedTokens: 0, composedBudget: budget };
-    await this.keep({ ...about, slots: composed.state }, model, keys, composed, write => {
-      dropPlaces(write, placedKeys(this.store));
-      return true;
-    });
+    const state = { ...about, slots: composed.state };
+    await keepState(this.store, { state, model, added: keys, places: composed.places });
     return bad;
-  }
-
-  /**
-   * Writes the state and the places of `added` in one transaction, unless something of it was forgotten meanwhile or `makeRoom`
-   * says no. True if it was written.
-   */
-  private async keep(
-    state: WorkspaceState,
-    model: string,
-    added: readonly string[],
-    { places }: ComposedState,
-    makeRoom: (write: StoreWriter) => boolean,
-  ): Promise<boolean> {
-    let written = false;
-    await this.store.batch(write => {
-      if (!added.every(key => this.store.hasMemory(key)) || !makeRoom(write)) return;
-      added.forEach((key, at) => putPlaces(write, key, places[at]!));
-      putState(write, state, model);
-      written = true;
-    });
-    return written;
   }
 
   private tokensIn(key: string): number {
@@ -199,9 +165,9 @@ export class StateKeeper {
     return memory?.ok ? memory.value.gist : undefined;
   }
 
-  private placed(key: string): PlacedGist | undefined {
+  private placed(key: string, kept: KeptState): PlacedGist | undefined {
     const gist = this.gist(key);
-    const places = placesOf(this.store, key);
+    const places = placesOf(this.store, key, kept);
     return gist && places ? { gist, places } : undefined;
   }
 

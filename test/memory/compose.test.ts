@@ -6,10 +6,10 @@ import { DEFAULT_SETTINGS, stateSlots } from '../../src/memory/settings.js';
 import {
   STATE_HEADER_BYTES,
   decodeState,
-  encodeState,
   patchedIdentity,
   stateDigest,
   stateHeader,
+  statePieces,
 } from '../../src/memory/state-blob.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
@@ -43,11 +43,16 @@ suite('bytes of the workspace state', () => {
   const state = { ...about, slots: slotsOf(3, 5, 4) };
 
   test('what is written is what is read, wherever the bytes lie', () => {
-    const bytes = encodeState(state);
+    const bytes = Buffer.concat([...statePieces(state, 100)]);
     assert.equal(bytes.byteLength, STATE_HEADER_BYTES + 3 * 5 * (7 * 4 + 2 * 4 * 2 + 1));
-    const shifted = new Uint8Array(bytes.byteLength + 1);
-    shifted.set(bytes, 1);
-    assert.deepEqual(decodeState(shifted.subarray(1)), { ok: true, value: state });
+    const pieces = [...statePieces(state, 100)].map(piece => piece.byteLength);
+    assert.deepEqual(pieces, [
+      ...Array.from({ length: Math.floor(bytes.byteLength / 100) }, () => 100),
+      bytes.byteLength % 100,
+    ]);
+    const shifted = new Uint8Array(bytes.byteLength + 4);
+    shifted.set(bytes, 4);
+    assert.deepEqual(decodeState(shifted.subarray(4)), { ok: true, value: state });
     assert.deepEqual(stateHeader(bytes), {
       ok: true,
       value: { ...about, slots: 5, groups: 3, headSize: 4 },
@@ -55,7 +60,7 @@ suite('bytes of the workspace state', () => {
   });
 
   test('cut-off bytes are a value with a reason', () => {
-    const bytes = encodeState(state);
+    const bytes = Buffer.concat([...statePieces(state, 100)]);
     fc.assert(
       fc.property(fc.nat(bytes.byteLength - 1), length => {
         assert.equal(decodeState(bytes.subarray(0, length)).ok, false);
@@ -122,7 +127,7 @@ suite('composing', () => {
     const memory = await folder.memory(engine);
     await memory.refresh();
     const store = await folder.store();
-    await store.putBlob('state', Buffer.from('not a state'));
+    await store.putBlob('state 0 0', Buffer.from('not a state'));
     const ids = await memory.states([]);
     assert.equal(ids.length, 1);
     assert.equal(engine.compositions.length, 2);

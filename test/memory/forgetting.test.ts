@@ -8,9 +8,9 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LongviewError, type ErrorCode } from '../../src/base/index.js';
 import { forgetEverything, forgetPath } from '../../src/memory/forgetting.js';
-import { loadState } from '../../src/memory/kept-state.js';
-import { encodeState } from '../../src/memory/state-blob.js';
-import { encodeFileMemory, type Store } from '../../src/memory/store/index.js';
+import { keptState, loadState } from '../../src/memory/kept-state.js';
+import { statePieces } from '../../src/memory/state-blob.js';
+import { encodeFileMemory, placesName, type Store } from '../../src/memory/store/index.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
 import { plantedText } from './planted-text.js';
@@ -46,20 +46,20 @@ function runsOf(bytes: Uint8Array): Set<string> {
 }
 
 /** All that the store keeps of the file, and the state that holds it. */
-function keptOf(store: Store, path: string): Buffer[] {
+async function keptOf(store: Store, path: string): Promise<Buffer[]> {
   const parts: Buffer[] = [Buffer.from(path)];
   for (const { key, path: owner } of store.listKeys()) {
     if (owner !== path) continue;
     const memory = store.getMemory(key);
-    const places = store.getBlob(`places ${key}`);
+    const places = store.getBlob(placesName(key, keptState(store)!.sides.places));
     assert(memory?.ok);
     parts.push(Buffer.from(key), Buffer.from(encodeFileMemory(memory.value)));
     if (places?.ok) parts.push(Buffer.from(places.value));
   }
   assert(parts.length > 3, 'a memory and its places are there');
-  const state = loadState(store);
+  const state = await loadState(store);
   assert(state?.ok);
-  parts.push(Buffer.from(encodeState(state.value)));
+  parts.push(...[...statePieces(state.value, 1e6)].map(piece => Buffer.from(piece)));
   return parts;
 }
 
@@ -79,12 +79,12 @@ suite('bytes of what was forgotten', function () {
         const memory = await folder.memory(engine, TIGHT);
         await memory.refresh();
         const store = await folder.store();
-        const kept = keptOf(store, SECRET);
+        const kept = await keptOf(store, SECRET);
         // Another content of it, and a state that was patched twice and not composed since.
         for (const text of ['something else that nobody knows\n', 'and a third thing\n']) {
           await folder.write(SECRET, text);
           await memory.refresh();
-          kept.push(...keptOf(store, SECRET));
+          kept.push(...(await keptOf(store, SECRET)));
         }
         assert.equal(memory.status().state.made, 'patched');
         const path = memory.status().store.path;
@@ -98,7 +98,7 @@ suite('bytes of what was forgotten', function () {
         assert(secret.size > 1000, `${secret.size} runs`);
         const before = runsOf(await bytesIn(path));
         // Pages of what was replaced may have been used again; what is in use is there whole.
-        const live = keptOf(store, SECRET).flatMap(bytes => [...runsOf(bytes)]);
+        const live = (await keptOf(store, SECRET)).flatMap(bytes => [...runsOf(bytes)]);
         assert(live.filter(run => before.has(run)).length > 0.9 * live.length, 'they were there');
         await store.dispose();
         if (isGone) await folder.remove(SECRET);
@@ -125,7 +125,7 @@ suite('bytes of what was forgotten', function () {
         const [here, there] = [await folder.store(), await never.store()];
         const never2 = await never.memory(new FakeEngine(), TIGHT);
         await never2.refresh();
-        assert.deepEqual(loadState(here), loadState(there));
+        assert.deepEqual(await loadState(here), await loadState(there));
       } finally {
         await folder.dispose();
         await never.dispose();

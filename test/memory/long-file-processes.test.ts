@@ -6,9 +6,10 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openEngine } from '../../src/engine/index.js';
+import { loadState } from '../../src/memory/kept-state.js';
 import { openWorkspaceMemory } from '../../src/memory/index.js';
 import { partsOfText } from '../../src/memory/parts.js';
-import { keysOf, partsOf, tokensOf, type Store } from '../../src/memory/store/index.js';
+import { keysOf, partsOf, tokensOf } from '../../src/memory/store/index.js';
 import { TinyFolder } from '../engine/tiny-engine.js';
 import { PREFIX, tinyTextModel } from '../engine/tiny-text-model.js';
 import { tinyReading } from '../reference/tiny-model.js';
@@ -81,7 +82,7 @@ suite('a long file read by processes', function () {
     assert.equal(tokensRead(undisturbed.lines), tokensOf(whole));
     assert.deepEqual({ ...other.ledger.get('long.txt'), readAt: 0 }, { ...whole, readAt: 0 });
     for (const key of keysOf(whole)) assert.deepEqual(other.getMemory(key), store.getMemory(key));
-    assert.deepEqual(stateOf(other), stateOf(store));
+    assert.deepEqual(await loadState(other), await loadState(store));
   });
 
   test('a question finds the sentence in each tenth', async () => {
@@ -104,7 +105,3 @@ suite('a long file read by processes', function () {
 });
 
 const emptyRow = { path: 'long.txt', size: 0, mtimeMs: 0, contentHash: '', state: 'waiting' } as const;
-
-function stateOf(store: Store): unknown {
-  return store.getBlob('state');
-}

@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { Engine } from '../../src/engine/index.js';
-import { keptState } from '../../src/memory/kept-state.js';
+import { keptState, placedKeys } from '../../src/memory/kept-state.js';
 import type { MemorySettings, WorkspaceMemory } from '../../src/memory/index.js';
 import { openShared } from '../engine/tiny-shared.js';
+import { placesName } from '../../src/memory/store/index.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
 import { assertStateOfMemories, composedOf } from './placed-state.js';
@@ -49,7 +50,7 @@ suite('a state that is patched', function () {
       engine.patches.map(({ remove, add }) => [remove.map(({ gist }) => gist), add]),
       [[[before], [memory.gist('f3.txt')!]]],
     );
-    assertStateOfMemories(await folder.store(), engine.model.fingerprint, WHOLE);
+    await assertStateOfMemories(await folder.store(), engine.model.fingerprint, WHOLE);
   });
 
   test('a state of another identity is put into the engine, and the former one leaves it', async () => {
@@ -92,7 +93,7 @@ suite('a state that is patched', function () {
     const [id] = await memory.states([]);
     assert.equal(engine.patches.length, 1);
     assert.equal(engine.compositions.length, 1);
-    const parts = assertStateOfMemories(await folder.store(), engine.model.fingerprint, WHOLE);
+    const parts = await assertStateOfMemories(await folder.store(), engine.model.fingerprint, WHOLE);
     assert.deepEqual(engine.states.get(id!)!.slots, parts!.state);
     await memory.states([]);
     assert.equal(engine.patches.length, 1, 'once');
@@ -102,28 +103,29 @@ suite('a state that is patched', function () {
     const memory = await folder.memory(engine, TIGHT);
     await memory.refresh();
     const store = await folder.store();
-    const place = store.blobNames('places ')[7]!;
+    const place = placesName(placedKeys(store)[7]!, keptState(store)!.sides.places);
     await store.batch(write => write.deleteBlob(place));
     await folder.write('f1.txt', textOf(101));
     await memory.refresh();
     assert.deepEqual([engine.compositions.length, engine.patches.length], [2, 0]);
     const { key } = store.listKeys().find(({ path }) => path === 'f2.txt')!;
-    await store.putBlob(`places ${key}`, Buffer.from('no places!'));
+    await store.putBlob(placesName(key, keptState(store)!.sides.places), Buffer.from('no places!'));
     await folder.write('f2.txt', textOf(102));
     await memory.refresh();
     assert.deepEqual([engine.compositions.length, engine.patches.length], [3, 0]);
-    await store.putBlob(`places ${store.listKeys().find(({ path }) => path === 'f3.txt')!.key}`, Buffer.alloc(4));
+    const { key: third } = store.listKeys().find(({ path }) => path === 'f3.txt')!;
+    await store.putBlob(placesName(third, keptState(store)!.sides.places), Buffer.alloc(4));
     await folder.write('f3.txt', textOf(103));
     await memory.refresh();
     assert.equal(engine.compositions.length, 4, 'the engine found that these are not its places');
-    assertStateOfMemories(store, engine.model.fingerprint, WHOLE);
+    await assertStateOfMemories(store, engine.model.fingerprint, WHOLE);
   });
 
   test('another budget composes again', async () => {
     await (await folder.memory(engine, TIGHT)).refresh();
     await (await folder.memory(engine, { stateBudget: 60 })).refresh();
     assert.equal(engine.compositions.length, 2);
-    assert.equal(assertStateOfMemories(await folder.store(), engine.model.fingerprint, WHOLE)!.state.slots, 60);
+    assert.equal((await assertStateOfMemories(await folder.store(), engine.model.fingerprint, WHOLE))!.state.slots, 60);
   });
 
   test('a change that is cancelled leaves state and places as they were', async () => {
@@ -143,7 +145,7 @@ suite('a state that is patched', function () {
     engine.patch = patch;
     await memory.refresh();
     assert.equal(memory.status().state.made, 'patched');
-    assertStateOfMemories(store, engine.model.fingerprint, WHOLE);
+    await assertStateOfMemories(store, engine.model.fingerprint, WHOLE);
   });
 
   test('what another process changed while it was patched stays, and the patch is made again', async () => {
@@ -160,7 +162,7 @@ suite('a state that is patched', function () {
     };
     await folder.write('f1.txt', textOf(101));
     await memory.refresh();
-    assertStateOfMemories(await folder.store(), engine.model.fingerprint, WHOLE);
+    await assertStateOfMemories(await folder.store(), engine.model.fingerprint, WHOLE);
   });
 });
 
@@ -226,7 +228,7 @@ async function live(
         await memory.forget(path);
         await folder.remove(path);
         const store = await folder.store();
-        const parts = assertStateOfMemories(store, engine.model.fingerprint, tolerance)!;
+        const parts = (await assertStateOfMemories(store, engine.model.fingerprint, tolerance))!;
         assert.deepEqual(parts.state, await composedOf(parts, engine), 'as if it had never been there');
         await store.dispose();
         continue;
@@ -240,7 +242,7 @@ async function live(
           .sort(),
         [...texts.keys()].sort(),
       );
-      const parts = assertStateOfMemories(store, engine.model.fingerprint, tolerance)!;
+      const parts = (await assertStateOfMemories(store, engine.model.fingerprint, tolerance))!;
       if (memory.status().state.made === 'patched') patched++;
       else assert.deepEqual(parts.state, await composedOf(parts, engine));
       await store.dispose();

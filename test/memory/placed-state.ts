@@ -14,7 +14,11 @@ export interface KeptParts {
 /**
  * Counts and provenance exactly; sums to `tolerance`, in parts of the largest sum of a group. Gives the state and its gists.
  */
-export function assertStateOfMemories(store: Store, model: string, tolerance: number): KeptParts | undefined {
+export async function assertStateOfMemories(
+  store: Store,
+  model: string,
+  tolerance: number,
+): Promise<KeptParts | undefined> {
   const rows = store.ledger.all().filter(row => row.state === 'read');
   rows.sort((a, b) => (a.path < b.path ? -1 : 1));
   const keys = rows.flatMap(partsOf).map(({ key }) => key);
@@ -24,7 +28,7 @@ export function assertStateOfMemories(store: Store, model: string, tolerance: nu
     return undefined;
   }
   assert.deepEqual(membersOf(store, kept, model), [...keys].sort(), 'exactly the memories of read files are in it');
-  const loaded = loadState(store);
+  const loaded = await loadState(store);
   assert(loaded?.ok);
   const state = loaded.value.slots;
   const { groups, slots, headSize } = state;
@@ -33,7 +37,7 @@ export function assertStateOfMemories(store: Store, model: string, tolerance: nu
   const [keySums, valueSums] = [new Float64Array(counts.length * headSize), new Float64Array(counts.length * headSize)];
   const gists = keys.map(key => {
     const memory = store.getMemory(key);
-    const places = placesOf(store, key);
+    const places = placesOf(store, key, kept);
     assert(memory?.ok && places);
     const { gist } = memory.value;
     assert.equal(places.length, groups * gist.slots);

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { lstat, readFile, readdir, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LongviewError, type Progress } from '../../src/base/index.js';
+import { loadState } from '../../src/memory/kept-state.js';
 import { openWorkspaceMemory, type WorkspaceMemory } from '../../src/memory/index.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
@@ -71,8 +72,8 @@ suite('portable memory', function () {
     assert.deepEqual(await exported(other, there), bytes);
     assert.equal((await other.recall('backoff retry', { limit: 1 }))[0]?.path, 'b.py');
     // The state is composed there, and is the same.
-    const stateOf = async (folder: Folder): Promise<unknown> => (await folder.store()).getBlob('state');
-    assert.equal((await here.store()).getBlob('state')?.ok, true);
+    const stateOf = async (folder: Folder): Promise<unknown> => loadState(await folder.store());
+    assert.equal((await loadState(await here.store()))?.ok, true);
     assert.deepEqual(await stateOf(there), await stateOf(here));
   });
 

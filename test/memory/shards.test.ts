@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
+import { loadState } from '../../src/memory/kept-state.js';
 import type { WorkspaceMemory } from '../../src/memory/index.js';
 import { pathsOfShard } from '../../src/memory/shards.js';
 import { FakeEngine } from './fake-engine.js';
@@ -70,7 +71,7 @@ suite('shards', function () {
     await whole.refresh();
     const expected = await exported(whole, single);
 
-    assert.equal((await single.store()).getBlob('state')?.ok, true);
+    assert.equal((await loadState(await single.store()))?.ok, true);
 
     const exports: string[] = [];
     const read: string[] = [];
@@ -100,7 +101,7 @@ suite('shards', function () {
       await memory.importFrom(order);
       assert.deepEqual(await exported(memory, machine), expected);
       assert.equal((await memory.refresh()).filesRead, 0);
-      assert.deepEqual((await machine.store()).getBlob('state'), (await single.store()).getBlob('state'));
+      assert.deepEqual(await loadState(await machine.store()), await loadState(await single.store()));
     }
   });
 });

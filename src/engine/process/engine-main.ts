@@ -8,10 +8,19 @@ import type { ComposeOptions, Engine } from '../engine.js';
 import { openEngine } from '../local-engine.js';
 import type { ComposedState, PackedSlots } from '../slots.js';
 import type { CallName, ComposeBegin, EngineArguments, FromEngine, ToEngine } from './messages.js';
+import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
 
 const send = (message: FromEngine): void => {
   if (process.connected) process.send!(message);
 };
+
+const sent = (message: FromEngine): Promise<void> =>
+  new Promise(resolve => {
+    if (!process.connected) resolve();
+    else process.send!(message, () => resolve());
+  });
+
+const arriving = new ArrivingArrays();
 
 const BACKGROUND: ReadonlySet<CallName> = new Set([
   'read',
@@ -39,17 +48,22 @@ process.on('SIGINT', () => undefined);
 process.on('message', (message: ToEngine) => {
   switch (message.kind) {
     case 'call': {
+      const args = arriving.complete(message.id, message.args) as readonly unknown[];
       const controller = new AbortController();
       cancelled.set(message.id, controller);
       const lane = BACKGROUND.has(message.name) ? 'background' : 'foreground';
       if (lane === 'foreground') waitingInForeground++;
       lanes[lane] = lanes[lane]
-        .then(() => serve(message, controller.signal))
+        .then(() => serve({ ...message, args }, controller.signal))
         .finally(() => {
           if (lane === 'foreground') waitingInForeground--;
         });
       break;
     }
+    case 'arrays':
+    case 'piece':
+      arriving.receive(message);
+      break;
     case 'cancel':
       cancelled.get(message.id)?.abort();
       break;
@@ -60,7 +74,10 @@ process.on('message', (message: ToEngine) => {
 
 async function serve(call: Extract<ToEngine, { kind: 'call' }>, signal: AbortSignal): Promise<void> {
   try {
-    send({ kind: 'result', id: call.id, value: await run(engine!, call, signal) });
+    const value = await run(engine!, call, signal);
+    const apart = takeApart(value);
+    if (apart) await sendArrays(call.id, apart.arrays, sent);
+    send({ kind: 'result', id: call.id, value: apart ? apart.value : value });
   } catch (error) {
     const code = signal.aborted ? 'cancelled' : codeOf(error);
     send({ kind: 'error', id: call.id, code, message: code === 'cancelled' ? 'Cancelled.' : messageOf(error) });

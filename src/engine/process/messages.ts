@@ -6,6 +6,7 @@ import type { ErrorCode, Progress } from '../../base/index.js';
 import type { ModelDescription } from '../engine.js';
 import type { Manifest } from '../graph-contract.js';
 import type { CheckedLogits } from '../verify.js';
+import type { ArraysMessage } from './pieces.js';
 
 /** Methods of `Engine` that cross as they are, arguments in order; options are replaced by events. */
 export type CallName =
@@ -28,11 +29,13 @@ export type CallName =
   | 'composeEnd';
 
 export type ToEngine =
+  | ArraysMessage
   | { readonly kind: 'call'; readonly id: number; readonly name: CallName; readonly args: readonly unknown[] }
   | { readonly kind: 'cancel'; readonly id: number }
   | { readonly kind: 'stop' };
 
 export type FromEngine =
+  | ArraysMessage
   | { readonly kind: 'ready'; readonly model: ModelDescription }
   | { readonly kind: 'unusable'; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: 'result'; readonly id: number; readonly value: unknown }

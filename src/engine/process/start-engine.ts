@@ -24,6 +24,7 @@ import type {
 } from '../engine.js';
 import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from '../slots.js';
 import type { CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
+import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
 
 export interface StartOptions {
   readonly modelFolder: string;
@@ -72,6 +73,7 @@ class EngineProcess implements Engine {
   private child: ChildProcess | undefined;
   private starting: Promise<void> | undefined;
   private readonly pending = new Map<number, Pending>();
+  private readonly arriving = new ArrivingArrays();
   private readonly starts: number[] = [];
   private nextId = 1;
   private nextComposition = 1;
@@ -219,13 +221,28 @@ class EngineProcess implements Engine {
     try {
       return await new Promise<T>((resolve, reject) => {
         this.pending.set(id, { resolve, reject, onProgress: options.onProgress, onText: options.onText });
-        this.send({ kind: 'call', id, name, args });
-        if (options.signal?.aborted) cancel();
+        void this.sendCall(id, name, args, reject).then(() => {
+          if (options.signal?.aborted) cancel();
+        });
       });
     } finally {
       options.signal?.removeEventListener('abort', cancel);
       this.pending.delete(id);
     }
+  }
+
+  /** A call whose arrays are large goes in pieces; if the process dies meanwhile, the call fails with it. */
+  private async sendCall(
+    id: number,
+    name: CallName,
+    args: readonly unknown[],
+    failed: (error: Error) => void,
+  ): Promise<void> {
+    const { child } = this;
+    const apart = takeApart(args);
+    if (apart) await sendArrays(id, apart.arrays, message => sent(child, message));
+    if (this.child !== child) failed(crashed('while it was sent something'));
+    else this.send({ kind: 'call', id, name, args: apart ? (apart.value as readonly unknown[]) : args });
   }
 
   private send(message: ToEngine): void {
@@ -316,16 +333,21 @@ class EngineProcess implements Engine {
         this.starting = undefined;
         for (const pending of this.pending.values()) pending.reject(error);
         this.pending.clear();
+        this.arriving.clear();
       });
     });
   }
 
   private receive(message: Exclude<FromEngine, { kind: 'ready' | 'unusable' }>): void {
+    if (message.kind === 'arrays' || message.kind === 'piece') {
+      this.arriving.receive(message);
+      return;
+    }
     const pending = this.pending.get(message.id);
     if (!pending) return;
     switch (message.kind) {
       case 'result':
-        pending.resolve(message.value as never);
+        pending.resolve(this.arriving.complete(message.id, message.value) as never);
         break;
       case 'error':
         pending.reject(new LongviewError(message.code, message.message));
@@ -338,6 +360,14 @@ class EngineProcess implements Engine {
         break;
     }
   }
+}
+
+/** Resolves when there is room for more, or the process is gone. */
+function sent(child: ChildProcess | undefined, message: ToEngine): Promise<void> {
+  return new Promise(resolve => {
+    if (!child?.connected) resolve();
+    else child.send(message, () => resolve());
+  });
 }
 
 function isAccelerator(provider: string | undefined): boolean {

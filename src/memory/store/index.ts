@@ -1,6 +1,6 @@
 /** Door of the store: opening it, its values, their bytes, and who reads the workspace. Only `environment.ts` knows LMDB. */
-export { openStore, placesName } from './store.js';
-export type { GarbageOptions, Ledger, Store, StoreOptions, StoreWriter, StoredMemory } from './store.js';
+export { SIDES, openStore, placesName } from './store.js';
+export type { GarbageOptions, Ledger, Side, Store, StoreOptions, StoreWriter, StoredMemory } from './store.js';
 export { compactStore, isMarkedForCompaction } from './compact.js';
 export { storeFolder } from './store-folder.js';
 export { decodeFileMemory, encodeFileMemory, fileMemoryBytes, fileMemoryKey } from './file-memory.js';

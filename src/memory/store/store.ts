@@ -360,14 +360,18 @@ export class Store implements Disposable {
 }
 
 function removeMemory({ memories, stamps, blobs }: Environment, key: MemoryKey): void {
-  blobs.removeSync(bytesOf(placesName(key)));
+  for (const side of SIDES) blobs.removeSync(bytesOf(placesName(key, side)));
   memories.removeSync(keyBytes(key));
   stamps.removeSync(keyBytes(key));
 }
 
+/** What is written beside what is in use, and then takes its place. */
+export const SIDES = [0, 1] as const;
+export type Side = (typeof SIDES)[number];
+
 /** Name of the blob that says where a memory's slots are in the workspace state; it leaves with the memory. */
-export function placesName(key: MemoryKey): string {
-  return `places ${key}`;
+export function placesName(key: MemoryKey, side: Side): string {
+  return `${['places', 'places2'][side]} ${key}`;
 }
 
 /** Keys are ASCII; one that damage changed may have other bytes, and is found again by them. */
