@@ -117,7 +117,7 @@ async function measured(repository, options) {
       if (about.uses === 0) continue;
       const task = `use → definition, ${kind === 'unique' ? 'name defined once' : 'name shared'}`;
       out.tasks[task] = taskOf(ranks, about, seed);
-      const candidates = `${about.candidates.toFixed(1)} candidates, by chance MRR ${about.byChance.toFixed(3)}`;
+      const candidates = `${about.candidates.toFixed(1)} candidates, by chance MRR ${about.byChance.toFixed(3)}, certain and wrong ${about.certainAndWrong}`;
       print(
         table(
           `${name} (${language}), ${task}: ${about.uses} of ${about.of} uses, ${candidates}`,

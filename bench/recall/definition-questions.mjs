@@ -1,14 +1,15 @@
-// Use of an identifier → its definition in another file. Right answers are jedi's (Python) and the language service's
-// (TypeScript, JavaScript); the peer is the exact symbol index: all definitions of that name, in the order of paths. Longview
+// Use of an identifier → its definition in another file. Right answers are jedi's (Python), the language service's (TypeScript,
+// JavaScript) and those of Go's type checker; the peer is the exact symbol index: all definitions of that name, in the order of paths. Longview
 // answers as its hover does (src/assist/recall-at.ts), which asks no model.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SetUpError, root } from '../../scripts/set-up.mjs';
-import { cacheFolder, fetched, python } from './fetch.mjs';
+import { cacheFolder, fetched, output, python } from './fetch.mjs';
 import { shuffled } from './figures.mjs';
-import { jediSources } from './repositories.mjs';
+import { goSource, jediSources } from './repositories.mjs';
 import { scriptUses } from './script-uses.mjs';
 import { isSource, pathsIn } from './texts.mjs';
 
@@ -22,7 +23,7 @@ const MOST_USES = 400;
 /** The hover sends this much of what stands before the name. */
 const MOST_BEFORE = 4000;
 
-/** {unique, shared}: each {uses, candidates (mean), ranks: {method: []}}; undefined for languages without right answers here. */
+/** {unique, shared}: each {uses, candidates (mean), certainAndWrong, asked, ranks: {method: []}}; undefined for languages without right answers here. */
 export async function definitionRanks({ code, seed }) {
   const paths = pathsIn(code, isSource);
   const found = await usesIn(code, paths);
@@ -44,12 +45,19 @@ export async function definitionRanks({ code, seed }) {
   for (const [kind, all] of Object.entries(kinds)) {
     const uses = shuffled(all, seed).slice(0, MOST_USES);
     const own = [];
-    for (const use of uses) own.push(await rankOfHover(use, code, memory));
+    let certainAndWrong = 0;
+    for (const use of uses) {
+      const { rank, certainty } = await hover(use, memory);
+      own.push(rank);
+      if (certainty === 'one' && rank !== 1) certainAndWrong++;
+    }
     ranked[kind] = {
       uses: uses.length,
       of: all.length,
       candidates: uses.reduce((sum, { named }) => sum + named, 0) / Math.max(1, uses.length),
+      certainAndWrong,
       byChance: uses.reduce((sum, { named }) => sum + meanReciprocal(named), 0) / Math.max(1, uses.length),
+      asked: uses.map(({ path, line, name, right }) => ({ path, line, name, right })),
       ranks: { 'symbol index': uses.map(({ rank }) => rank), Longview: own },
     };
   }
@@ -76,13 +84,16 @@ function meanReciprocal(n) {
   return Array.from({ length: n }, (_, at) => 1 / (at + 1)).reduce((sum, value) => sum + value, 0) / n;
 }
 
-async function rankOfHover({ path, line, column, name, right }, code, memory) {
+async function hover({ path, line, column, name, right }, memory) {
   const lines = memory.definitions.linesOf(path);
   const start = [...lines.slice(0, line - 1), lines[line - 1].slice(0, column + name.length)].join('\n');
   const request = { memory, path, identifier: name, before: start.slice(-MOST_BEFORE) };
-  const { candidates } = await recallAt(request, { patienceMs: { list: 60_000, model: 0 }, limit: Infinity });
+  const { candidates, certainty } = await recallAt(request, {
+    patienceMs: { list: 60_000, model: 0 },
+    limit: Infinity,
+  });
   const at = candidates.findIndex(one => one.path === right.path && isAt(one.startLine, right.line));
-  return at < 0 ? Infinity : at + 1;
+  return { rank: at < 0 ? Infinity : at + 1, certainty };
 }
 
 /** The product's list of definitions over the folder, without a store. */
@@ -98,7 +109,7 @@ function definitionsAt(code, paths) {
       const own = index.named(name);
       const exact = own.length > 0;
       const definitions = exact ? own : index.variantsOf(name).flatMap(other => index.named(other));
-      return { definitions, exact, files: index.files, complete: true };
+      return { definitions, exact, likely: index.likely(name), files: index.files, complete: true };
     },
     show: async definition => definitionText(definition.path, lines.get(definition.path), definition),
     weigh: async () => undefined,
@@ -107,28 +118,56 @@ function definitionsAt(code, paths) {
   };
 }
 
+/** By extension of the files asked about: what answers. The first that a folder has files of is asked. */
+const askers = [
+  { files: /\.[cm]?[jt]sx?$/, program: 'script-uses.mjs', ask: (_, code, paths) => scriptUses(code, paths) },
+  { files: /\.py$/, program: 'python-uses.py', ask: pythonUses },
+  { files: /\.go$/, program: 'go-uses.go', ask: goUses },
+];
+
 /** Asked once for the same files by the same code: jedi takes minutes. */
 async function usesIn(code, paths) {
-  const scripts = paths.filter(path => /\.[cm]?[jt]sx?$/.test(path));
-  const own = scripts.length > 0 ? scripts : paths.filter(path => path.endsWith('.py'));
-  if (own.length === 0) return undefined;
-  const asker = join(root, 'bench/recall', scripts.length > 0 ? 'script-uses.mjs' : 'python-uses.py');
-  const digest = createHash('sha256').update(readFileSync(asker));
+  const asker = askers.find(({ files }) => paths.some(path => files.test(path)));
+  if (!asker) return undefined;
+  const own = paths.filter(path => asker.files.test(path));
+  const program = join(root, 'bench/recall', asker.program);
+  const digest = createHash('sha256').update(readFileSync(program));
   for (const path of own) digest.update(`${path}\0`).update(readFileSync(join(code, path)));
   const kept = join(cacheFolder(), 'uses', `${digest.digest('hex').slice(0, 16)}.json`);
   if (existsSync(kept)) return JSON.parse(readFileSync(kept, 'utf8'));
-  const found = scripts.length > 0 ? scriptUses(code, own) : await pythonUses(asker, code, own);
+  const found = await asker.ask(program, code, own);
   mkdirSync(dirname(kept), { recursive: true });
   writeFileSync(kept, JSON.stringify(found));
   return found;
 }
 
-async function pythonUses(script, code, paths) {
+async function pythonUses(program, code, paths) {
   const packages = [];
   for (const source of jediSources) packages.push(await fetched(source));
+  return asked('jedi', python, [program, code, ...packages], paths);
+}
+
+/** Compiled without Go's own command, which would want a copy of the sources of its library. */
+async function goUses(program, code, paths) {
+  const goroot = join(await fetched(goSource), 'usr/lib/go-1.19');
+  const [tools, library] = [join(goroot, 'pkg/tool/linux_amd64'), join(goroot, 'pkg/linux_amd64')];
+  const work = mkdtempSync(join(tmpdir(), 'longview-go-uses-'));
+  const env = { ...process.env, GOROOT: goroot };
+  try {
+    const [object, binary] = [join(work, 'go-uses.o'), join(work, 'go-uses')];
+    await output(join(tools, 'compile'), ['-p', 'main', '-I', library, '-o', object, program], { env });
+    await output(join(tools, 'link'), ['-L', library, '-o', binary, object], { env });
+    return await asked('go-uses', binary, [code], paths, env);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/** What a program prints as JSON when it is given the paths. */
+function asked(title, command, args, paths, env = process.env) {
   return new Promise((done, fail) => {
-    const child = execFile(python, [script, code, ...packages], { maxBuffer: 1 << 30 }, (error, stdout, stderr) => {
-      if (error) fail(new SetUpError(`jedi failed: ${stderr.trim().split('\n').at(-1)}`));
+    const child = execFile(command, args, { maxBuffer: 1 << 30, env }, (error, stdout, stderr) => {
+      if (error) fail(new SetUpError(`${title} failed: ${stderr.trim().split('\n').at(-1)}`));
       else done(JSON.parse(stdout));
     });
     child.stdin.end(JSON.stringify(paths));

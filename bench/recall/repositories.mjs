@@ -160,3 +160,11 @@ export const jediSources = [
     wheel: true,
   },
 ];
+
+/** For right answers in Go: its compiler and the compiled library, for Linux on x86-64. */
+export const goSource = {
+  registry: 'debian',
+  package: 'golang-1.19-go',
+  version: '1.19.8-2',
+  sha256: '545123039b6c79e75cf2d86528781a825424cf33ce9d3f4513d772d7144cd531',
+};

@@ -23,6 +23,7 @@ const weights = {
   fileImported: 1,
   sameFolder: 0.6,
   sharedFolder: 0.2,
+  otherPackage: -2,
   sameLanguage: 1,
   otherLanguage: -0.5,
   notCode: -1,
@@ -77,6 +78,9 @@ export function signalsOf(definition: IndexedDefinition, use: Use): Signals {
   // Where a method needs no receiver, it is one of the class around.
   if (!context.isMember && isMemberKind && !classes.includes(definition.container ?? '') && evidence <= 0)
     score += weights.strayMember;
+  // A package of Go is a folder, and names of another one are written after its name.
+  if (use.language.family === 'go' && !context.isMember && !isSameFolder(definition.path, use.path))
+    score += weights.otherPackage;
   if (context.isConstruction && definition.kind === 'class') score += weights.constructed;
   if (isTest(definition.path) && !isTest(use.path)) score += weights.test;
   return { score, isEvident: evidence >= weights.receiverClass, isElsewhere: evidence < 0 };
@@ -116,6 +120,10 @@ function nearness(a: string, b: string): number {
   while (shared < Math.min(first.length, second.length) && first[shared] === second[shared]) shared++;
   const same = shared === first.length && shared === second.length;
   return (same ? weights.sameFolder : 0) + Math.min(3, shared) * weights.sharedFolder;
+}
+
+function isSameFolder(a: string, b: string): boolean {
+  return a.slice(0, a.lastIndexOf('/') + 1) === b.slice(0, b.lastIndexOf('/') + 1);
 }
 
 function languageScore({ kind, language }: IndexedDefinition, own: Language): number {

@@ -5,7 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, throwIfCancelled } from '../base/index.js';
-import type { FoundDefinitions, IndexedDefinition, WorkspaceMemory } from '../memory/index.js';
+import type { Definition, FoundDefinitions, IndexedDefinition, WorkspaceMemory } from '../memory/index.js';
 import { signalsOf, type Signals, type Use } from './definition-signals.js';
 import { isParent, isSelf, useContext } from './use-context.js';
 
@@ -54,6 +54,8 @@ interface Weighed extends Signals {
   readonly definition: IndexedDefinition;
 }
 
+/** A name that looks defined in more files is a common word. */
+const MOST_LIKELY = 12;
 /** The model weighs the best of these by the other signals. */
 const MOST_WEIGHED = 24;
 /** What a nat of attention is worth beside the other signals, and how many count; measured (docs/measurements.md). */
@@ -74,9 +76,12 @@ async function among(found: FoundDefinitions, request: RecallAtRequest, options:
   if (found.files === 0)
     return none(found.complete ? 'no file of this folder has been read yet' : 'the files are being listed');
   const language = definitions.languageOf(path);
-  const distant = found.definitions.filter(
+  const listed = found.definitions.filter(
     one => one.path !== path && (found.exact || one.language.family !== language.family),
   );
+  const likely = found.likely.filter(one => one.path !== path && one.language.family === language.family);
+  const isLikely = likely.length > 0 && likely.length <= MOST_LIKELY && (listed.length === 0 || !found.exact);
+  const distant = isLikely ? likely : listed;
   if (distant.length === 0) return none(`no definition of this name in ${filesOf(found)}`);
 
   const text = (await definitions.textOf(path)) ?? before;
@@ -90,13 +95,17 @@ async function among(found: FoundDefinitions, request: RecallAtRequest, options:
   // What an import names is not a method of the file's own, and hardly ever shadowed: bound is judged by patterns.
   const isImported = !context.isMember && context.imports.some(one => one.names.has(identifier));
   const mayMeanOwn = context.isMember ? isSelf(context.receiver) && !isParent(context.receiver) : !isImported;
-  // A name without a dot is not a field, unless this is where the field stands.
-  const isNamedHere = context.isMember || startsLine(identifier, before) || own.some(one => one.kind !== 'field');
+  const isNamedHere = context.isMember || mayBeBare(own, language.family, identifier, before);
   if (isOwn && mayMeanOwn && isNamedHere) return none('defined in this file');
   if (context.isBound && !context.isTakenApart && !isImported) return none('bound in this file');
 
   const use: Use = { identifier, path, language, context };
   const weighed = distant.map(definition => ({ definition, ...signalsOf(definition, use) })).sort(byScore);
+  if (isLikely) {
+    const candidates = await shown(weighed, limit, memory, signal);
+    if (candidates.length === 0) return none('the files that define it have changed since they were read');
+    return { candidates, certainty: 'ranked', how: `only looks defined here, in ${filesOf(found)}` };
+  }
   const doubt = weighed.length === 1 ? doubtAbout(weighed[0]!, use, found, isOwn, isImported) : undefined;
   if (weighed.length === 1) {
     const candidates = await shown(weighed, 1, memory, signal);
@@ -113,6 +122,19 @@ async function among(found: FoundDefinitions, request: RecallAtRequest, options:
     : `no definition of exactly this name in ${filesOf(found)}, ${distant.length} that are written differently`;
   const also = isOwn ? '; this file defines one too' : '';
   return { candidates, certainty: 'ranked', how: `${counted}, ${how}${also}` };
+}
+
+/** In these languages a method is never named without what it belongs to. */
+const needsReceiver: ReadonlySet<string> = new Set(['go', 'python', 'rust', 'script']);
+
+/** Whether a name without a dot can be one of `own`: not a field, in many languages not a method, unless this is where it stands. */
+function mayBeBare(own: readonly Definition[], family: string, identifier: string, before: string): boolean {
+  const apart = own.filter(({ kind }) => kind !== 'field' && !(kind === 'method' && needsReceiver.has(family)));
+  if (apart.length > 0) return true;
+  const isMethod = own.some(({ kind }) => kind === 'method');
+  return isMethod && family !== 'script'
+    ? /\b(?:def|fn|func(?:\s*\([^()]*\))?)\s+$/.test(before.slice(0, before.length - identifier.length))
+    : startsLine(identifier, before);
 }
 
 /** Whether nothing but modifiers and a quote stands before the name on its line. */

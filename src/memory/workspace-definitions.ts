@@ -24,6 +24,8 @@ export interface FoundDefinitions {
   /** Of exactly this name, by path and line; of names that differ in case and underscores only, where there is none. */
   readonly definitions: readonly IndexedDefinition[];
   readonly exact: boolean;
+  /** Lines where exactly this name only looks defined, in files that list no definition of it. */
+  readonly likely: readonly IndexedDefinition[];
   /** Files whose definitions are known. */
   readonly files: number;
   /** False while files are still being listed, or where some could not be. */
@@ -89,7 +91,8 @@ export class DefinitionFinder implements WorkspaceDefinitions {
     let definitions = this.index.named(name);
     const exact = definitions.length > 0;
     if (!exact) definitions = this.index.variantsOf(name).flatMap(other => this.index.named(other));
-    return { definitions, exact, files: this.index.files, complete: !late && this.index.complete };
+    const likely = this.index.likely(name);
+    return { definitions, exact, likely, files: this.index.files, complete: !late && this.index.complete };
   }
 
   async show(definition: IndexedDefinition): Promise<DefinitionText | undefined> {

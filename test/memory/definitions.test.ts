@@ -105,7 +105,7 @@ module.exports = {
 };
 Queue.prototype.push = function (task) {};
 `,
-    ['2 function parse', '4 method create', '9 field meta', '11 method Queue.push'],
+    ['2 function parse', '4 method create', '6 method create.visit', '9 field meta', '11 method Queue.push'],
   ],
   ['parents.py', 'class A:\n    def __init__(self):\n        pass\n', ['1 class A', '2 method A.__init__']],
   [

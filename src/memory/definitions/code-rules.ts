@@ -22,8 +22,9 @@ export const goRules: readonly LineRule[] = [
     kind: 'method',
     within: within.file,
     opens: 'function',
+    declares: true,
   },
-  { pattern: /^func\s+(?<name>\w+)/, kind: 'function', within: within.file, opens: 'function' },
+  { pattern: /^func\s+(?<name>\w+)/, kind: 'function', within: within.file, opens: 'function', declares: true },
   {
     pattern: /^type\s+(?<name>\w+)(?:\[.*\])?\s+(?:struct|interface)\b/,
     kind: 'type',

@@ -4,7 +4,7 @@
  */
 import { linesOf } from '../blocks.js';
 import { languageOf, type Definition, type Language } from './definition.js';
-import { definitionsOf } from './extract.js';
+import { listingOf } from './extract.js';
 
 /** A file as it was read. */
 export interface KnownFile {
@@ -19,6 +19,7 @@ export interface IndexedDefinition extends Definition, KnownFile {
 interface FileEntry extends KnownFile {
   readonly language: Language;
   readonly definitions: readonly Definition[];
+  readonly likely: ReadonlyMap<string, number>;
 }
 
 /** About 60 bytes each. */
@@ -27,6 +28,7 @@ const MAX_ALL = 1_000_000;
 export class DefinitionIndex {
   private readonly entries = new Map<string, FileEntry>();
   private readonly names = new Map<string, Set<FileEntry>>();
+  private readonly likelyNames = new Map<string, Set<FileEntry>>();
   private readonly failures = new Map<string, { contentHash: string; at: number }>();
   private spellings: Map<string, string[]> | undefined;
   private total = 0;
@@ -74,20 +76,17 @@ export class DefinitionIndex {
       return;
     }
     this.failures.delete(path);
-    const definitions = definitionsOf(path, linesOf(text));
-    if (this.total + definitions.length > this.maxAll) {
+    const { definitions, likely } = listingOf(path, linesOf(text));
+    if (this.total + definitions.length + likely.size > this.maxAll) {
       this.over = true;
       return;
     }
-    const entry = { path, contentHash, language: languageOf(path), definitions };
+    const entry = { path, contentHash, language: languageOf(path), definitions, likely };
     this.entries.set(path, entry);
-    this.total += definitions.length;
+    this.total += definitions.length + likely.size;
     this.spellings = undefined;
-    for (const { name } of definitions) {
-      const known = this.names.get(name);
-      if (known) known.add(entry);
-      else this.names.set(name, new Set([entry]));
-    }
+    for (const { name } of definitions) enter(this.names, name, entry);
+    for (const name of likely.keys()) enter(this.likelyNames, name, entry);
   }
 
   /** By path, then line. */
@@ -98,7 +97,16 @@ export class DefinitionIndex {
           .filter(definition => definition.name === name)
           .map(definition => ({ ...definition, path, contentHash, language })),
       )
-      .sort((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1));
+      .sort(byPlace);
+  }
+
+  /** Where the name stands as definitions do, in files that do not list it: one line a file, by path. */
+  likely(name: string): IndexedDefinition[] {
+    return [...(this.likelyNames.get(name) ?? [])]
+      .map(({ path, contentHash, language, likely }) => {
+        return { name, kind: 'constant' as const, line: likely.get(name)!, path, contentHash, language };
+      })
+      .sort(byPlace);
   }
 
   /** Names that differ from this one in case and underscores only, for names of several words. */
@@ -119,14 +127,27 @@ export class DefinitionIndex {
 
   private remove(entry: FileEntry): void {
     this.entries.delete(entry.path);
-    this.total -= entry.definitions.length;
+    this.total -= entry.definitions.length + entry.likely.size;
     this.spellings = undefined;
-    for (const { name } of entry.definitions) {
-      const known = this.names.get(name);
-      known?.delete(entry);
-      if (known?.size === 0) this.names.delete(name);
-    }
+    for (const { name } of entry.definitions) leave(this.names, name, entry);
+    for (const name of entry.likely.keys()) leave(this.likelyNames, name, entry);
   }
+}
+
+function enter<T>(names: Map<string, Set<T>>, name: string, entry: T): void {
+  const known = names.get(name);
+  if (known) known.add(entry);
+  else names.set(name, new Set([entry]));
+}
+
+function leave<T>(names: Map<string, Set<T>>, name: string, entry: T): void {
+  const known = names.get(name);
+  known?.delete(entry);
+  if (known?.size === 0) names.delete(name);
+}
+
+function byPlace(a: IndexedDefinition, b: IndexedDefinition): number {
+  return a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1;
 }
 
 function bareName(name: string): string {

@@ -6,15 +6,16 @@ import { indentOf } from '../indentation.js';
 import { cRules, curlyRules } from './curly-rules.js';
 import { goRules, otherRules, pythonRules, rubyRules, rustRules, shellRules } from './code-rules.js';
 import { dataDefinitions, headingDefinitions } from './data-definitions.js';
-import { MAX_DEFINITIONS, languageOf, owned, type Definition, type Family } from './definition.js';
-import { notNames, notScriptNames, type LineRule, type ScopeKind } from './line-rule.js';
+import { MAX_DEFINITIONS, languageOf, owned, type Definition } from './definition.js';
+import { reservedIn, type LineRule, type ScopeKind } from './line-rule.js';
 import { insideOf } from './inside.js';
+import { likelyDefinitions, type CodeFamily } from './likely.js';
 import { scriptRules } from './script-rules.js';
 
-/** A longer line was not written by hand. */
+/** Of a longer line only the start is looked at: the rest was not written by hand. */
 const MAX_LINE = 500;
 
-const rulesOf: Readonly<Record<Exclude<Family, 'data' | 'prose'>, readonly LineRule[]>> = {
+const rulesOf: Readonly<Record<CodeFamily, readonly LineRule[]>> = {
   python: pythonRules,
   script: scriptRules,
   go: goRules,
@@ -45,21 +46,45 @@ export function definitionsOf(path: string, lines: readonly string[]): Definitio
   const { id, family } = languageOf(path);
   if (family === 'prose') return headingDefinitions(lines);
   if (family === 'data') return dataDefinitions(id, lines);
-  return codeDefinitions(family, lines);
+  return codeDefinitions(family, lines, codeOf(family, lines));
 }
 
-function codeDefinitions(family: Exclude<Family, 'data' | 'prose'>, lines: readonly string[]): Definition[] {
-  const rules = rulesOf[family];
+export interface Listing {
+  /** As `definitionsOf` gives them. */
+  readonly definitions: readonly Definition[];
+  /** Other names of the text and the line where each looks defined (from 1). */
+  readonly likely: ReadonlyMap<string, number>;
+}
+
+export function listingOf(path: string, lines: readonly string[]): Listing {
+  const { family } = languageOf(path);
+  if (family === 'prose' || family === 'data') return { definitions: definitionsOf(path, lines), likely: new Map() };
+  const code = codeOf(family, lines);
+  const definitions = codeDefinitions(family, lines, code);
+  const known = new Set(definitions.map(({ name }) => name));
+  return { definitions, likely: likelyDefinitions(family, code, known) };
+}
+
+/** The trimmed start of each line [L]; empty where it is a comment or the inside of a string. */
+function codeOf(family: CodeFamily, lines: readonly string[]): string[] {
   const inside = insideOf(family, lines);
-  const reserved = family === 'script' ? notScriptNames : notNames;
   const isComment = family === 'script' ? scriptComment : comment;
+  return lines.map((line, at) => {
+    if (inside[at]) return '';
+    const text = (line.length > MAX_LINE ? line.slice(0, MAX_LINE) : line).trim();
+    return isComment.test(text) && !(family === 'rust' && text.startsWith('#[')) ? '' : text;
+  });
+}
+
+function codeDefinitions(family: CodeFamily, lines: readonly string[], code: readonly string[]): Definition[] {
+  const rules = rulesOf[family];
+  const reserved = reservedIn(family);
   const out: Definition[] = [];
   const scopes: Scope[] = [{ indent: -1, kind: 'file' }];
   for (let at = 0; at < lines.length && out.length < MAX_DEFINITIONS; at++) {
     const line = lines[at]!;
-    if (inside[at] || line.length > MAX_LINE) continue;
-    const text = line.trim();
-    if (text === '' || (isComment.test(text) && !(family === 'rust' && text.startsWith('#[')))) continue;
+    const text = code[at]!;
+    if (text === '') continue;
     const indent = indentOf(line);
     const isDirective = indent < 0;
     if (isDirective && !text.startsWith('#')) continue;

@@ -126,7 +126,7 @@ export const scriptRules: readonly LineRule[] = [
   }),
   rule(String.raw`${mods}(?<name>[\w$]+)[?!]?\s*(?::|=(?![=>])|;$)`, { kind: 'field', within: within.member }),
   rule(String.raw`^["']?(?<name>[\w$]+)["']?\s*(?:=(?![=>])|,|$)`, { kind: 'constant', within: ['enum'] }),
-  rule(String.raw`^(?:async\s+)?(?:get\s+|set\s+)?\*?\s*(?<name>[\w$]+)\s*\([^;]*\)\s*\{$`, {
+  rule(String.raw`^(?:async\s+)?(?:get\s+|set\s+)?\*?\s*(?<name>[\w$]+)\s*\([^;]*\)\s*\{(?:$|.*\},?$)`, {
     kind: 'method',
     within: ['object', 'typed'],
     opens: 'function',
