@@ -148,6 +148,28 @@ suite('recall at a place', () => {
     assert.equal((await at('web/other.js', 'send_now')).certainty, 'none');
   });
 
+  test('a name that is listed nowhere and only looks defined: shown, never as certain', async () => {
+    await folder.write(
+      'web/nested.js',
+      'function build() {\n  const limits = { inner: { maxDepth: 3 } };\n  use(limits);\n}\n',
+    );
+    await memory.refresh();
+    const found = await at('web/other.js', 'limits.inner.maxDepth');
+    assert.deepEqual([found.certainty, places(found)], ['ranked', ['web/nested.js:2']]);
+    assert.equal(found.how, 'only looks defined here, in 10 files read');
+    assert.equal((await at('app.py', 'limits.inner.maxDepth')).certainty, 'none', 'another language');
+    assert.deepEqual(places(await at('web/other.js', 'sendNow')), ['web/send.js:1'], 'what is listed comes alone');
+  });
+
+  test('Go: a bare name is not the method of that name in the same file, and is of the same folder', async () => {
+    await folder.write('one/all.go', 'package one\n\nfunc Equal(a, b int) bool {\n\treturn a == b\n}\n');
+    await folder.write('two/all.go', 'package two\n\nfunc Equal(a, b int) bool {\n\treturn a == b\n}\n');
+    await memory.refresh();
+    const method = 'package two\n\nfunc (a *Asserts) Equal(x, y int) bool {\n\treturn Equal';
+    assert.deepEqual(places(await at('two/forward.go', method)), ['two/all.go:3', 'one/all.go:3']);
+    assert.equal((await at('two/forward.go', 'package two\n\nfunc (a *Asserts) Equal')).how, 'defined in this file');
+  });
+
   test('an unknown name: none', async () => {
     const found = await at('app.py', 'nobody_knows');
     assert.deepEqual([found.certainty, found.how], ['none', 'no definition of this name in 9 files read']);

@@ -359,6 +359,34 @@ suite('definition index', () => {
     assert.equal(index.definitions, 1);
   });
 
+  test('names that only look defined: one line a file, of files that list no definition of them', () => {
+    const index = new DefinitionIndex();
+    const script = { path: 'a.js', contentHash: '1' };
+    index.put(
+      script,
+      'function make() {\n  const inner = { depth: 1 };\n  inner.depth = 2;\n  if (depth == make) make();\n}\n',
+    );
+    const likely = (name: string): string[] => index.likely(name).map(({ path, line }) => `${path}:${line}`);
+    assert.deepEqual(
+      [likely('inner'), likely('depth'), likely('make'), likely('if')],
+      [['a.js:2'], ['a.js:2'], [], []],
+    );
+    assert.deepEqual(places(index, 'depth'), []);
+    index.missing([]);
+    assert.deepEqual(likely('depth'), [], 'goes with its file');
+  });
+
+  test('words that other languages keep for themselves are names', () => {
+    assert.deepEqual(list('a.go', 'func (s Stats) end(at int) {\n}'), ['1 method Stats.end']);
+    assert.deepEqual(list('A.java', 'class A {\n  int end;\n  void print(String s) {\n  }\n}'), [
+      '1 class A',
+      '2 field A.end',
+      '3 method A.print',
+    ]);
+    assert.deepEqual(list('a.rs', 'struct A {\n    from: u8,\n}'), ['1 class A', '2 field A.from']);
+    assert.deepEqual(list('a.py', 'class A:\n    default = 1\n'), ['1 class A', '2 field A.default']);
+  });
+
   test('a file that is not the one that was read makes it incomplete, and is tried again later', () => {
     const index = new DefinitionIndex();
     index.put(a, undefined);
