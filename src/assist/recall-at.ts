@@ -134,7 +134,15 @@ function mayBeBare(own: readonly Definition[], family: string, identifier: strin
   const isMethod = own.some(({ kind }) => kind === 'method');
   return isMethod && family !== 'script'
     ? /\b(?:def|fn|func(?:\s*\([^()]*\))?)\s+$/.test(before.slice(0, before.length - identifier.length))
-    : startsLine(identifier, before);
+    : startsLine(identifier, before) && (family !== 'go' || standsInType(before));
+}
+
+/** Go: whether the nearest line that stands less deep begins a type, not a literal of one. */
+function standsInType(before: string): boolean {
+  const lines = before.split('\n');
+  const depth = /^\s*/.exec(lines.at(-1)!)![0].length;
+  const around = lines.findLast(line => line.trim() !== '' && /^\s*/.exec(line)![0].length < depth);
+  return around !== undefined && /\b(?:struct|interface)\s*\{$/.test(around.trimEnd());
 }
 
 /** Whether nothing but modifiers and a quote stands before the name on its line. */

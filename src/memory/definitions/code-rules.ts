@@ -1,6 +1,9 @@
 /** Python, Go, Rust, Ruby, shell, and a few words that define things in many other languages. */
 import { within, type LineRule } from './line-rule.js';
 
+/** The rest of a list of names that a line begins with. */
+const others = /(?<=^(?:\w+\s*,\s*)+)(?<name>[A-Za-z]\w*)/g;
+
 export const pythonRules: readonly LineRule[] = [
   {
     pattern: /^(?:async\s+)?def\s+(?<name>\w+)/,
@@ -14,6 +17,12 @@ export const pythonRules: readonly LineRule[] = [
   { pattern: /^(?<name>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)/, kind: 'constant', within: within.file },
   { pattern: /^(?<name>[A-Za-z_]\w*)\s*(?::[^=]+)?=(?!=)/, kind: 'field', within: within.member },
   { pattern: /^(?<name>[A-Za-z_]\w*)\s*:\s*[^\s=]/, kind: 'field', within: within.member },
+  {
+    pattern: /^(?<name>[A-Za-z_]\w*)(?:\s*,\s*[A-Za-z_]\w*)+\s*=(?!=)/,
+    kind: 'constant',
+    within: within.both,
+    fields: /(?<=^(?:\w+\s*,\s*)+)(?<name>[A-Za-z]\w*)(?=[\s\w,]*=(?!=))/g,
+  },
 ];
 
 export const goRules: readonly LineRule[] = [
@@ -32,12 +41,27 @@ export const goRules: readonly LineRule[] = [
     opens: 'class',
   },
   { pattern: /^type\s+(?<name>\w+)/, kind: 'type', within: within.file },
-  { pattern: /^(?:const|var)\s+(?<name>\w+)/, kind: 'constant', within: within.file },
+  {
+    pattern: /^(?:const|var)\s+(?<name>\w+)/,
+    kind: 'constant',
+    within: within.file,
+    fields: /(?<=^(?:const|var)\s+(?:\w+\s*,\s*)+)(?<name>[A-Za-z]\w*)/g,
+  },
   { pattern: /^(?:const|var|type)\s*\($/, within: within.file, opens: 'group' },
   { pattern: /^(?<name>[A-Za-z_]\w*)\s+(?:struct|interface)\b/, kind: 'type', within: ['group'], opens: 'class' },
-  { pattern: /^(?<name>[A-Za-z_]\w*)(?:\s*$|\s*,|\s+[^(])/, kind: 'constant', within: ['group'] },
+  {
+    pattern: /^(?<name>[A-Za-z_]\w*)(?:\s*$|\s*,|\s+[^(])/,
+    kind: 'constant',
+    within: ['group'],
+    fields: others,
+  },
   { pattern: /^(?<name>[A-Za-z_]\w*)\s*\(/, kind: 'method', within: within.member },
-  { pattern: /^(?<name>[A-Za-z_]\w*)(?:,\s*\w+)*\s+[\w*[\]]/, kind: 'field', within: within.member },
+  {
+    pattern: /^(?<name>[A-Za-z_]\w*)(?:,\s*\w+)*\s+[\w*[\]]/,
+    kind: 'field',
+    within: within.member,
+    fields: others,
+  },
 ];
 
 export const rustRules: readonly LineRule[] = [

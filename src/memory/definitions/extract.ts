@@ -103,7 +103,7 @@ function codeDefinitions(family: CodeFamily, lines: readonly string[], code: rea
     for (const field of match?.rule.fields === undefined ? [] : text.matchAll(match.rule.fields)) {
       out.push({
         name: owned(field.groups!['name']!),
-        kind: 'field',
+        kind: match?.rule.kind ?? 'field',
         line: at + 1,
         ...(container === undefined ? {} : { container }),
       });

@@ -14,14 +14,17 @@ const target = String.raw`(?:^|[.{,(;]\s*)(?:["'#@]\s*)?(?<target>[A-Za-z_$][\w$
 /** In Python a name before `=` or `:` between brackets is an argument. */
 const pythonTarget = String.raw`(?:^|^(?:self|cls)\s*\.\s*)(?<target>[A-Za-z_]\w*)\s*(?::[^=]*)?=(?!=)`;
 /** A type and a name: `int count = 0;`, `Options options;`. */
-const typed = String.raw`[\w>\])*&?]\s+[*&]*(?<typed>[A-Za-z_$][\w$]*)\s*(?:\[[^\]]*\]\s*)?(?:=(?![=>])|;$|,$)`;
+const typed = String.raw`[\w>\])*&?,]\s+[*&]*(?<typed>[A-Za-z_$][\w$]*)\s*(?:\[[^\]]*\]\s*)?(?:=(?![=>])|;$|,$)`;
 const method = String.raw`^(?:[\w$<>*&,.:?]+\s+)*?[*&#]?(?<method>[A-Za-z_$][\w$]*)\s*\([^;{]*\)[^;{()]*\{`;
+
+/** Go's field: `depth int`, `depth, width int`. */
+const goField = String.raw`^(?<typed>[A-Za-z_]\w*)\s+[\w*[\]]`;
 
 const any = new RegExp(`${declared}|${target}|${method}`, 'g');
 const patterns: Readonly<Record<CodeFamily, RegExp>> = {
   script: any,
   rust: any,
-  go: any,
+  go: new RegExp(`${declared}|${target}|${goField}|${method}`, 'g'),
   other: any,
   ruby: any,
   shell: any,

@@ -14,7 +14,7 @@ export interface LineRule {
   readonly opens?: ScopeKind;
   /** A keyword stands before the name, so that it is one whatever it means in other languages: `function not`. */
   readonly declares?: boolean;
-  /** Global; each of its matches on the line names one more field of the scope. */
+  /** Global; each of its matches on the line names one more definition of the scope, of the rule's kind, or a field. */
   readonly fields?: RegExp;
 }
 
