@@ -14,7 +14,7 @@ import { ranksInOneMemory } from './recall/one-memory.mjs';
 import { proseTask } from './recall/prose-questions.mjs';
 import { rankedTask } from './recall/ranking.mjs';
 import { figuresByMethod, pooled, ratioLines, ratios, table } from './recall/report.mjs';
-import { fittedValues, reportRepositories } from './recall/repositories.mjs';
+import { definitionRepositories, fittedValues, reportRepositories } from './recall/repositories.mjs';
 import { folderRepository, located, prepared } from './recall/texts.mjs';
 
 const KINDS = ['doc', 'prose', 'definition'];
@@ -61,17 +61,18 @@ function optionsOf(args) {
   });
   const from = process.env.INIT_CWD ?? process.cwd();
   const only = values.only?.split(',');
+  const kinds = values.kinds.split(',');
+  const all = kinds.join() === 'definition' ? [...reportRepositories, ...definitionRepositories] : reportRepositories;
   const repositories =
     positionals.length > 0
       ? positionals.map(folder => folderRepository(resolve(from, folder)))
-      : reportRepositories.filter(({ name }) => !only || only.includes(name));
-  const kinds = values.kinds.split(',');
+      : all.filter(({ name }) => !only || only.includes(name));
   const slots = values.slots.split(',').map(Number);
   const [tokens, seed] = [Number(values.tokens), Number(values.seed)];
   const unknown = kinds.find(kind => !KINDS.includes(kind));
   if (unknown !== undefined) throw new SetUpError(`Unknown kind "${unknown}"; there are ${KINDS.join(', ')}.`, 2);
   if (repositories.length === 0) {
-    throw new SetUpError(`--only takes ${reportRepositories.map(({ name }) => name).join(', ')}.`, 2);
+    throw new SetUpError(`--only takes ${all.map(({ name }) => name).join(', ')}.`, 2);
   }
   if (![tokens, seed, ...slots].every(number => Number.isInteger(number) && number > 0)) {
     throw new SetUpError('--tokens, --seed and --slots take whole numbers above 0.', 2);
