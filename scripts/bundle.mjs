@@ -44,6 +44,7 @@ builds.push(
       cli: 'src/cli/main.ts',
       'engine-main': 'src/engine/process/engine-main.ts',
       'check-main': 'src/engine/process/check-main.ts',
+      'probe-main': 'src/engine/process/probe-main.ts',
       'documents-main': 'src/memory/documents/documents-main.ts',
     },
     outdir: dist,
@@ -76,6 +77,7 @@ for (const file of [
   'cli.js',
   'engine-main.js',
   'check-main.js',
+  'probe-main.js',
   'documents-main.js',
   ...webviewFiles.map(name => join('webview', name)),
 ]) {

@@ -16,6 +16,7 @@ const always = [
   'extension/dist/server.js',
   'extension/dist/engine-main.js',
   'extension/dist/check-main.js',
+  'extension/dist/probe-main.js',
   'extension/dist/documents-main.js',
   'extension/dist/calibration/engine/reader.ts',
   'extension/dist/cmaps/UniGB-UCS2-H.bcmap',

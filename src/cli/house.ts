@@ -7,7 +7,7 @@ import { resolve } from 'node:path';
 import { LongviewError, codeOf, type Disposable } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import { budgetsOf, openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
-import { dataFolder, findModel, type InstalledModel } from '../models/index.js';
+import { dataFolder, findModel, probesFile, type InstalledModel } from '../models/index.js';
 import type { Surface } from './surface.js';
 
 /** One call of the command line: where it speaks, and what stops it. */
@@ -93,7 +93,8 @@ async function start(data: string, flags: GlobalFlags, { surface, signal }: Call
   const model = await findModel(data, flags.model);
   const { startEngine } = await import('../engine/index.js');
   const { threads, provider } = flags;
-  const engine = await startEngine({ modelFolder: model.folder, threads, provider, log, signal });
+  const probes = probesFile(data);
+  const engine = await startEngine({ modelFolder: model.folder, threads, provider, probes, log, signal });
   const { name, reason } = engine.model.provider;
   // One that was asked for and isn't used is worth a warning.
   const differs = provider !== undefined && provider !== 'auto' && provider !== name;

@@ -199,6 +199,15 @@ function addModelCommands(program: Command, call: Call): void {
       await runModelVerify(call, name, command.optsWithGlobals<GlobalFlags>());
     });
   model
+    .command('providers')
+    .description('try the execution providers with a model: speed, equal results, where each graph runs')
+    .argument('[name]', 'an installed model (default: the recommended one)')
+    .option('--json', 'one JSON object on stdout')
+    .action(async (name: string | undefined, _flags, command: Command) => {
+      const { runModelProviders } = await import('./commands/model-providers.js');
+      await runModelProviders(call, name, command.optsWithGlobals<GlobalFlags>());
+    });
+  model
     .command('remove')
     .description('delete an installed model')
     .argument('<name>', 'a name of `model list`')

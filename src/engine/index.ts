@@ -37,3 +37,8 @@ export type { RecallCalibration, RecallFigures, RecallSettings } from './graph-c
 export { openTokenCounter } from './token-counter.js';
 export { runGraphs } from './verify.js';
 export { runGraphsApart } from './process/check-graphs.js';
+export { acceleratorsOf } from './providers.js';
+export { probeApart } from './process/probe-apart.js';
+export type { ProbeOutcome } from './process/probe-apart.js';
+export type { ProbeReport, ProviderReport } from './provider-probe.js';
+export type { NodePlaces } from './ort.js';

@@ -39,9 +39,13 @@ import { write } from './writer.js';
 import type { WriteOptions } from './writer.js';
 
 export async function openEngine(modelFolder: string, options: LoadOptions): Promise<Engine> {
-  const model = await Model.load(modelFolder, options);
-  const tokenizer = await loadTokenizer(modelFolder, model.manifest.name);
-  const heads = await RecallHeads.load(modelFolder, model.manifest);
+  return engineOf(await Model.load(modelFolder, options));
+}
+
+/** Over a loaded model, which is disposed with it. */
+export async function engineOf(model: Model): Promise<Engine> {
+  const tokenizer = await loadTokenizer(model.path, model.manifest.name);
+  const heads = await RecallHeads.load(model.path, model.manifest);
   return new LocalEngine(model, tokenizer, heads);
 }
 

@@ -4,20 +4,25 @@
  */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { LongviewError } from '../base/index.js';
 import type { ProviderChoice } from './engine.js';
 import { FILES } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
 import { readManifest } from './manifest.js';
-import type { Tensor } from './ort.js';
+import type { NodePlaces, Tensor } from './ort.js';
 import { Graph, chooseProvider, floats } from './ort.js';
 import { Folder } from './state.js';
 
 export interface LoadOptions {
   readonly threads: number;
   readonly provider?: string;
+  /** Has onnxruntime note what ran where, for `endProfiles`. Default false. */
+  readonly profiled?: boolean;
 }
+
+/** Up to this many new tokens the single-token graph is faster. */
+export const DECODE_TOKENS = 4;
 
 /** The two forms of the forward pass. */
 export type ForwardRole = 'prefill' | 'decode';
@@ -71,7 +76,7 @@ export class Model {
     options: LoadOptions & { readonly only?: ForwardRole },
   ): Promise<Model> {
     const provider = await chooseProvider(options.provider, join(path, FILES.read));
-    const settings = { threads: options.threads, provider: provider.name };
+    const settings = { threads: options.threads, provider: provider.name, profiled: options.profiled };
     const { only } = options;
     const load = (role: ForwardRole): Promise<Graph> =>
       Graph.load(join(path, FILES[role]), role === 'decode' ? { ...settings, spinning: true } : settings);
@@ -79,6 +84,9 @@ export class Model {
     if (hasOneGraph(manifest)) {
       const decode = await load('decode');
       forward = { prefill: decode, decode };
+    } else if (provider.name !== 'cpu') {
+      // The decode graph's form is the CPU's, and its MatMul over an empty part ends WebGPU's process (onnxruntime 1.30).
+      forward = { prefill: await load('prefill') };
     } else {
       const prefill = only === 'decode' ? {} : { prefill: await load('prefill') };
       forward = { ...prefill, ...(only === 'prefill' ? {} : { decode: await load('decode') }) };
@@ -94,23 +102,26 @@ export class Model {
     );
   }
 
-  /** Whether `prefill` is the decode graph too, and takes its inputs. */
-  get hasOneGraph(): boolean {
-    return hasOneGraph(this.manifest);
+  /** The form that takes a pass of `n` new tokens. */
+  roleOf(n: number): ForwardRole {
+    if (hasOneGraph(this.manifest)) return 'decode';
+    return n <= DECODE_TOKENS && this.provider.name === 'cpu' ? 'decode' : 'prefill';
   }
 
-  get prefill(): Graph {
-    return this.loaded('prefill');
-  }
-
-  get decode(): Graph {
-    return this.loaded('decode');
-  }
-
-  private loaded(role: ForwardRole): Graph {
+  graphOf(role: ForwardRole): Graph {
     const graph = this.forward[role];
     if (!graph) throw new Error(`${role} was left out when the model was loaded`);
     return graph;
+  }
+
+  /** Of each graph that was run: file name → where its nodes ran. Only once, of a model that was loaded `profiled`. */
+  async endProfiles(): Promise<Record<string, NodePlaces>> {
+    const places: Record<string, NodePlaces> = {};
+    for (const graph of this.graphs()) {
+      const found = await graph.endProfile();
+      if (found) places[basename(graph.path)] = found;
+    }
+    return places;
   }
 
   /** float32 [1,1,n,n]: 0 on and under the diagonal, -1e30 above. */
@@ -127,9 +138,13 @@ export class Model {
   }
 
   async dispose(): Promise<void> {
+    for (const graph of this.graphs()) await graph.release();
+  }
+
+  private graphs(): Set<Graph> {
     const { prefill, decode } = this.forward;
-    for (const graph of new Set([prefill, decode, this.score, this.scoreRows])) await graph?.release();
-    await this.folder.release();
+    const forward = [prefill, decode].filter(graph => graph !== undefined);
+    return new Set([...forward, this.score, this.scoreRows, ...this.folder.graphs]);
   }
 }
 

@@ -3,10 +3,14 @@
  * Never knows what a graph computes.
  */
 import './no-telemetry.js';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type * as Ort from 'onnxruntime-node';
 import { LongviewError, messageOf, nativeFailure } from '../base/index.js';
 import type { ProviderChoice } from './engine.js';
+import { providerNamed } from './providers.js';
 
 export type Tensor = Ort.Tensor;
 
@@ -30,13 +34,19 @@ export interface SessionSettings {
    * chunks, and several times slower when another process wants the cores. Default false.
    */
   readonly spinning?: boolean;
+  /** Has onnxruntime note which provider ran each node, for `endProfile`. Default false. */
+  readonly profiled?: boolean;
 }
+
+/** Nodes of a graph that were run, as onnxruntime optimised it: provider → operator → how many. */
+export type NodePlaces = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** A graph that is ready to run. */
 export class Graph {
   private constructor(
     private readonly session: Ort.InferenceSession,
     readonly path: string,
+    private readonly profileFolder: string | undefined,
   ) {}
 
   /** Throws `bad-format` with the file's name where onnxruntime refuses the graph. */
@@ -58,6 +68,7 @@ export class Graph {
   }
 
   private static async create(source: string | Uint8Array, path: string, settings: SessionSettings): Promise<Graph> {
+    const profileFolder = settings.profiled ? await mkdtemp(join(tmpdir(), 'longview-profile-')) : undefined;
     const options: Ort.InferenceSession.SessionOptions = {
       executionProviders: settings.provider && settings.provider !== 'cpu' ? [settings.provider, 'cpu'] : ['cpu'],
       intraOpNumThreads: settings.threads,
@@ -68,12 +79,13 @@ export class Graph {
       graphOptimizationLevel: 'all',
       extra: { session: { intra_op: { allow_spinning: settings.spinning ? '1' : '0' } } },
       logSeverityLevel: 3,
+      ...(profileFolder !== undefined && { enableProfiling: true, profileFilePrefix: join(profileFolder, 'run') }),
     };
     const session =
       typeof source === 'string'
         ? await InferenceSession.create(source, options)
         : await InferenceSession.create(source, options);
-    return new Graph(session, path);
+    return new Graph(session, path, profileFolder);
   }
 
   /** Blocks this thread while it computes. Only the outputs asked for are fetched. */
@@ -81,9 +93,42 @@ export class Graph {
     return await this.session.run(feeds, outputs);
   }
 
+  /** Where the nodes ran since it was loaded; undefined where none ran or it was not loaded `profiled`. Only once. */
+  async endProfile(): Promise<NodePlaces | undefined> {
+    if (this.profileFolder === undefined) return undefined;
+    this.session.endProfiling();
+    try {
+      const [file] = await readdir(this.profileFolder);
+      if (file === undefined) return undefined;
+      return nodePlaces(JSON.parse(await readFile(join(this.profileFolder, file), 'utf8')) as ProfileEvent[]);
+    } finally {
+      await rm(this.profileFolder, { recursive: true, force: true });
+    }
+  }
+
   async release(): Promise<void> {
     await this.session.release();
   }
+}
+
+/** What of onnxruntime's profile is looked at. */
+interface ProfileEvent {
+  readonly cat: string;
+  readonly name: string;
+  readonly args?: { readonly provider?: string; readonly op_name?: string };
+}
+
+function nodePlaces(events: readonly ProfileEvent[]): NodePlaces | undefined {
+  const places: Record<string, Record<string, number>> = {};
+  const counted = new Set<string>();
+  for (const { cat, name, args } of events) {
+    if (cat !== 'Node' || !name.endsWith('_kernel_time') || args?.provider === undefined || counted.has(name)) continue;
+    counted.add(name);
+    const operators = (places[args.provider.replace('ExecutionProvider', '')] ??= {});
+    const operator = args.op_name ?? 'unknown';
+    operators[operator] = (operators[operator] ?? 0) + 1;
+  }
+  return counted.size === 0 ? undefined : places;
 }
 
 export function floats(values: Float32Array, shape: readonly number[]): Tensor {
@@ -131,18 +176,12 @@ export function integerData(tensor: Tensor): Uint32Array {
   return Uint32Array.from(tensor.data as BigInt64Array, Number);
 }
 
-/** Names that a setting may ask for; `auto` is the CPU until the other providers' graphs are tuned and compared. */
-export const PROVIDERS = ['auto', 'cpu', 'webgpu', 'cuda', 'dml', 'coreml'] as const;
-
 /**
  * Which provider runs the graphs: the one asked for if it can load `probe` (a small graph of the model), else the CPU,
  * with the reason. A provider that ends the process ends the engine process only. Throws `usage` for an unknown name.
  */
 export async function chooseProvider(wanted: string | undefined, probe: string): Promise<ProviderChoice> {
-  const name = wanted ?? 'auto';
-  if (!(PROVIDERS as readonly string[]).includes(name)) {
-    throw new LongviewError('usage', `Unknown execution provider "${name}"; there are ${PROVIDERS.join(', ')}.`);
-  }
+  const name = providerNamed(wanted);
   if (name === 'auto') return { name: 'cpu', reason: 'the default' };
   if (name === 'cpu') return { name: 'cpu', reason: 'asked for' };
   try {

@@ -5,7 +5,7 @@
  */
 import type { Schedule } from './engine.js';
 import { Carried } from './carried.js';
-import type { Model } from './model.js';
+import type { ForwardRole, Model } from './model.js';
 import { FORWARD, groupsOf } from './graph-contract.js';
 import type { Tensor } from './ort.js';
 import { floatData, floats, integers } from './ort.js';
@@ -54,9 +54,6 @@ export interface PassOptions {
   readonly logitRows: readonly number[];
   readonly queryLayers?: readonly number[];
 }
-
-/** Up to this many new tokens the single-token graph is faster. */
-export const DECODE_TOKENS = 4;
 
 export class KvmSession {
   private window: Window;
@@ -138,8 +135,8 @@ export class KvmSession {
     if (leaving) await this.leave(leaving);
     const n = ids.length;
     if (n === 0 || n > this.window.room) throw new Error(`A pass takes 1 to ${this.window.room} tokens, not ${n}.`);
-    const single = n <= DECODE_TOKENS || this.model.hasOneGraph;
-    const graph = single ? this.model.decode : this.model.prefill;
+    const role = this.model.roleOf(n);
+    const graph = this.model.graphOf(role);
     const rotation = rotationOf(this.model.manifest.architecture.frequencies, this.tokensSeen, n);
     const { architecture, kvm } = this.model.manifest;
     const { kvmLayers } = architecture;
@@ -147,7 +144,7 @@ export class KvmSession {
     for (let i = 0; i < kvmLayers; i++) outputs.push(FORWARD.newKey(i), FORWARD.newValue(i));
     for (let i = 0; kvm.trained && i < kvmLayers; i++) outputs.push(FORWARD.newGate(i));
     if (this.carried) outputs.push(...this.carried.outputs);
-    const result = await graph.run(this.feeds(ids, rotation, options.logitRows, single), outputs);
+    const result = await graph.run(this.feeds(ids, rotation, options.logitRows, role), outputs);
     const pick = (name: (layer: number) => string): Tensor[] =>
       Array.from({ length: kvmLayers }, (_, layer) => result[name(layer)]!);
     const keys = pick(FORWARD.newKey);
@@ -168,7 +165,7 @@ export class KvmSession {
     ids: readonly number[],
     rotation: Rotation,
     logitRows: readonly number[],
-    single: boolean,
+    role: ForwardRole,
   ): Record<string, Tensor> {
     const { architecture, kvm } = this.model.manifest;
     const n = ids.length;
@@ -189,7 +186,7 @@ export class KvmSession {
       feeds[FORWARD.readSin] = floats(read.sin, [n, half]);
     }
     if (this.carried) Object.assign(feeds, this.carried.feeds(this.tokensSeen, n));
-    if (single) {
+    if (role === 'decode') {
       const parts = [this.state.slots, this.window.pastRows, this.window.blockRows, n];
       feeds[FORWARD.parts] = integers(parts);
     }

@@ -330,10 +330,8 @@ export class Folder {
     return { keys: floatData(result[READ.readKey]!), values: floatData(result[READ.readValue]!) };
   }
 
-  async release(): Promise<void> {
-    for (const graph of [this.tokens, this.fold_, this.place, this.foldKeys_, this.placeKeys, this.read_]) {
-      await graph.release();
-    }
+  get graphs(): readonly Graph[] {
+    return [this.tokens, this.fold_, this.place, this.foldKeys_, this.placeKeys, this.read_];
   }
 
   private feedsOf(state: KeySlots, incoming: KeySlots, append: Append, sinks: number): Record<string, Tensor> {

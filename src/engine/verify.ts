@@ -8,9 +8,9 @@ import { throwIfCancelled } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import { FILES } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
-import { Model } from './model.js';
+import { DECODE_TOKENS, Model } from './model.js';
 import { RecallHeads } from './recall-heads.js';
-import { DECODE_TOKENS, KvmSession } from './session.js';
+import { KvmSession } from './session.js';
 import { TextTokenizer } from './tokenizer.js';
 
 const KEEP = { schedule: { kind: 'keepEverything' } } as const;

@@ -32,3 +32,8 @@ export function checkedName(name: string): string {
     `${JSON.stringify(name.slice(0, 80))} is not a model name: take up to 64 of a-z, 0-9, dot, dash and underscore, a letter or digit first.`,
   );
 }
+
+/** What execution providers' probes gave on this machine (engine/process/choose-apart.ts). */
+export function probesFile(data: string): string {
+  return join(data, 'providers.json');
+}

@@ -1,7 +1,7 @@
 /** Door of `models`: the catalogue, downloads, what is installed. */
 export { entryOf, readCatalogue } from './catalogue.js';
 export type { Catalogue, CatalogueModel } from './catalogue.js';
-export { checkedName, dataFolder } from './data-folder.js';
+export { checkedName, dataFolder, probesFile } from './data-folder.js';
 export { defaultQuantisation, installModel, modelOffer } from './install.js';
 export type { InstallOptions, ModelOffer, Quantisation } from './install.js';
 export { cleanLeftovers, defaultModel, findModel, listModels, removeModel } from './installed.js';

@@ -6,7 +6,7 @@ import { realpath } from 'node:fs/promises';
 import { LongviewError, throwIfCancelled, type Disposable, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import { budgetsOf, openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
-import { dataFolder, findModel } from '../models/index.js';
+import { dataFolder, findModel, probesFile } from '../models/index.js';
 import type { ServerOptions } from '../protocol/index.js';
 
 export class LiveHouse implements Disposable {
@@ -72,7 +72,8 @@ export class LiveHouse implements Disposable {
     const { startEngine } = await import('../engine/index.js');
     const { threads, provider } = this.options;
     const { signal } = this.closing;
-    const engine = await startEngine({ modelFolder: model.folder, threads, provider, log: this.log, signal });
+    const probes = probesFile(this.data);
+    const engine = await startEngine({ modelFolder: model.folder, threads, provider, probes, log: this.log, signal });
     const { name, reason } = engine.model.provider;
     this.log('info', `Execution provider: ${name} (${reason}).`);
     const differs = provider !== undefined && provider !== 'auto' && provider !== name;

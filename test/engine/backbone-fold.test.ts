@@ -126,7 +126,7 @@ suite('fold graphs of trained models against the rule', function () {
     assertClose('keys', first.keySum, gated(tokens.keySum), 1e-6);
     assertClose('values', first.valueSum, gated(tokens.valueSum), 1e-6);
     assert.deepEqual([first.valueRadius, first.gate], [tokens.valueRadius, undefined]);
-    await gating.release();
+    for (const graph of gating.graphs) await graph.release();
   });
 
   test('tokens cut and joined keep their gates', () => {

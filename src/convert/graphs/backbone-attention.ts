@@ -9,6 +9,7 @@ import { END } from './backbone-frame.js';
 import type { WeightPlace } from './graph-builder.js';
 import type { KvmAttention } from './kvm-attention.js';
 import type { StoredLinear } from './linear.js';
+import { timesTransposed } from './times-transposed.js';
 
 export interface StoredProjection {
   /** Rows of q, k, v, one after another: 3·D outputs. */
@@ -91,8 +92,7 @@ export function slidingWindowLayer(
   };
   const keys = withPast('sliding_key', key);
   const values = withPast('sliding_value', value);
-  const alpha = { float: 1 / Math.sqrt(headSize) };
-  const logits = g.node('Add', [g.node('FusedMatMul', [query, keys], { transB: 1, alpha }), bias]);
+  const logits = g.node('Add', [timesTransposed(g, query, keys, 4, 1 / Math.sqrt(headSize)), bias]);
   const mixed = g.node('MatMul', [g.node('Softmax', [logits], { axis: -1 }), values]);
   return { output: frame.linear(frame.joined(mixed), stored.output), plainValue };
 }

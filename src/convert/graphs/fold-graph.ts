@@ -4,6 +4,7 @@
  */
 import { FOLD, READ, SCORE, TOKENS } from '../../engine/graph-contract.js';
 import { GraphBuilder } from './graph-builder.js';
+import { timesTransposed } from './times-transposed.js';
 
 const TINY = 1e-20;
 
@@ -186,7 +187,7 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
 
 /** Products of a [G,N,d] and b [G,S,d] rows → [G,N,S]. */
 function similarity(g: GraphBuilder, a: string, b: string): string {
-  return g.node('FusedMatMul', [a, b], { transB: 1, alpha: { float: 1 } });
+  return timesTransposed(g, a, b, 3);
 }
 
 /**
@@ -244,6 +245,6 @@ function slotLogits(g: GraphBuilder, headSize: number): string {
   const key = g.input(SCORE.key, 'int8', ['N', headSize]);
   const scale = g.input(SCORE.scale, 'float32', ['N']);
   const logCount = g.input(SCORE.logCount, 'float32', ['N']);
-  const dot = g.node('FusedMatMul', [query, g.node('Cast', [key], { to: 1 })], { transB: 1, alpha: { float: 1 } });
+  const dot = timesTransposed(g, query, g.node('Cast', [key], { to: 1 }), 2);
   return g.node('Add', [g.node('Mul', [dot, scale]), logCount]);
 }

@@ -4,6 +4,7 @@
  */
 import { FORWARD } from '../../engine/graph-contract.js';
 import type { GraphBuilder } from './graph-builder.js';
+import { timesTransposed } from './times-transposed.js';
 
 export interface AttentionSizes {
   readonly heads: number;
@@ -53,8 +54,7 @@ export class KvmAttention {
     const byKeyHead = (x: string): string => g.node('Reshape', [x, g.integers(0, keyHeads, -1, headSize)]);
     const [ofWindow, ofState] = [byKeyHead(windowQuery), byKeyHead(stateQuery)];
     const logits = (asked: string, keys: string, part: Part): string => {
-      const alpha = { float: 1 / Math.sqrt(headSize) };
-      const product = g.node('FusedMatMul', [asked, keys], { transB: 1, alpha });
+      const product = timesTransposed(g, asked, keys, 4, 1 / Math.sqrt(headSize));
       return g.node('Reshape', [product, shapes.byHead(keys, part)], { allowzero: 1 });
     };
     const all = g.node(

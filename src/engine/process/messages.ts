@@ -5,6 +5,7 @@
 import type { ErrorCode, Progress } from '../../base/index.js';
 import type { ModelDescription } from '../engine.js';
 import type { Manifest } from '../graph-contract.js';
+import type { ProbeReport } from '../provider-probe.js';
 import type { CheckedLogits } from '../verify.js';
 import type { ArraysMessage } from './pieces.js';
 
@@ -60,6 +61,17 @@ export interface CheckArguments {
 export type FromCheck =
   | { readonly kind: 'progress'; readonly progress: Progress }
   | { readonly kind: 'logits'; readonly logits: CheckedLogits }
+  | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string };
+
+/** What the process of a probe is sent, once. */
+export interface ProbeArguments {
+  readonly modelFolder: string;
+  readonly provider: string;
+  readonly threads: number;
+}
+
+export type FromProbe =
+  | { readonly kind: 'report'; readonly report: ProbeReport }
   | { readonly kind: 'error'; readonly code: ErrorCode; readonly message: string };
 
 export interface ComposeBegin {

@@ -17,12 +17,15 @@ import type {
   GenerateResult,
   LossOptions,
   ModelDescription,
+  ProviderChoice,
   ReadRequest,
   RecallScores,
   SpanShares,
   StateChange,
 } from '../engine.js';
 import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from '../slots.js';
+import { isAccelerator } from '../providers.js';
+import { chooseApart, forgetOutcome } from './choose-apart.js';
 import type { CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
 import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
 
@@ -31,6 +34,8 @@ export interface StartOptions {
   /** Default: the machine's cores, at most 8. */
   readonly threads?: number;
   readonly provider?: string;
+  /** File of the outcomes of providers' probes; without it none is made, and `auto` is the CPU. */
+  readonly probes?: string;
   readonly log?: Log;
   /** The engine process's script, where it does not lie beside this one (a bundle). */
   readonly script?: string;
@@ -80,6 +85,7 @@ class EngineProcess implements Engine {
   private disposed = false;
   /** Why the provider that was asked for is not used any more. */
   private providerFailure: string | undefined;
+  private choice: ProviderChoice | undefined;
 
   constructor(private readonly options: StartOptions) {}
 
@@ -256,15 +262,14 @@ class EngineProcess implements Engine {
       throw new LongviewError('engine-crashed', 'The engine stopped again and again; see the log, then try again.');
     }
     this.starts.push(now);
-    const { provider } = this.options;
-    if (!isAccelerator(provider) || this.providerFailure !== undefined) {
-      return this.launch(this.providerFailure === undefined ? provider : 'cpu');
-    }
+    if (this.providerFailure !== undefined) return this.launch('cpu');
+    const { provider } = await this.choose();
+    if (!isAccelerator(provider)) return this.launch(provider);
     try {
       await this.launch(provider);
     } catch (error) {
       if (codeOf(error) === 'usage') throw error;
-      this.giveUp(messageOf(error));
+      this.giveUp(provider, messageOf(error));
       await this.launch('cpu').catch((failure: unknown) => {
         // Then it was not to blame.
         this.providerFailure = undefined;
@@ -273,20 +278,32 @@ class EngineProcess implements Engine {
     }
   }
 
+  /** Probes once: a process that is started again runs on what was chosen. */
+  private async choose(): Promise<{ provider: string | undefined }> {
+    const { modelFolder, provider, probes, signal } = this.options;
+    if (probes === undefined) return { provider };
+    this.choice ??= await chooseApart({ modelFolder, provider, threads: this.threads, outcomes: probes, signal });
+    return { provider: this.choice.name };
+  }
+
   /** From now on the CPU takes the provider's place. */
-  private giveUp(reason: string): void {
-    this.providerFailure = `${this.options.provider} can't be used here: ${reason}`;
-    this.options.log?.('warning', `engine: ${this.providerFailure}; the CPU takes its place`);
+  private giveUp(provider: string, reason: string): void {
+    const { probes, modelFolder, log } = this.options;
+    this.providerFailure = `${provider} can't be used here: ${reason}`;
+    log?.('warning', `engine: ${this.providerFailure}; the CPU takes its place`);
+    if (probes !== undefined) void forgetOutcome(probes, modelFolder, provider);
+  }
+
+  private get threads(): number {
+    const cores = availableParallelism();
+    return Math.min(this.options.threads ?? Math.min(MAX_THREADS, cores), 4 * cores);
   }
 
   private async launch(provider: string | undefined): Promise<void> {
     if (this.disposed) throw new LongviewError('engine-crashed', 'The engine was closed.');
     const args: EngineArguments = {
       modelFolder: this.options.modelFolder,
-      threads: Math.min(
-        this.options.threads ?? Math.min(MAX_THREADS, availableParallelism()),
-        4 * availableParallelism(),
-      ),
+      threads: this.threads,
       provider,
     };
     const script = this.options.script ?? fileURLToPath(new URL('./engine-main.js', import.meta.url));
@@ -306,7 +323,10 @@ class EngineProcess implements Engine {
       child.on('message', (message: FromEngine) => {
         if (message.kind === 'ready') {
           const { name, reason } = message.model.provider;
-          this.description = { ...message.model, provider: { name, reason: this.providerFailure ?? reason } };
+          this.description = {
+            ...message.model,
+            provider: { name, reason: this.providerFailure ?? this.choice?.reason ?? reason },
+          };
           this.generation++;
           isReady = true;
           resolve();
@@ -329,7 +349,8 @@ class EngineProcess implements Engine {
         this.child = undefined;
         // Who waits for it hears of it, and may start the next one already.
         if (!isReady) return;
-        if (!this.disposed && isAccelerator(provider) && this.model.provider.name === provider) this.giveUp(how);
+        if (!this.disposed && isAccelerator(provider) && this.model.provider.name === provider)
+          this.giveUp(provider, how);
         this.starting = undefined;
         for (const pending of this.pending.values()) pending.reject(error);
         this.pending.clear();
@@ -368,10 +389,6 @@ function sent(child: ChildProcess | undefined, message: ToEngine): Promise<void>
     if (!child?.connected) resolve();
     else child.send(message, () => resolve());
   });
-}
-
-function isAccelerator(provider: string | undefined): boolean {
-  return provider !== undefined && provider !== 'auto' && provider !== 'cpu';
 }
 
 /** What the system does to a process that takes too much memory, and what a process does that gets none. */
