@@ -22,17 +22,14 @@ export function isAccelerator(name: string | undefined): name is Accelerator {
 
 /** What `auto` tries, the most specific first. */
 export function acceleratorsOf(platform: NodeJS.Platform): readonly Accelerator[] {
-  switch (platform) {
-    case 'win32':
-      return ['dml', 'webgpu'];
-    case 'darwin':
-      return ['coreml', 'webgpu'];
-    case 'linux':
-      return ['cuda', 'webgpu'];
-    default:
-      return [];
-  }
+  return ACCELERATORS.get(platform) ?? [];
 }
+
+const ACCELERATORS: ReadonlyMap<NodeJS.Platform, readonly Accelerator[]> = new Map([
+  ['win32', ['dml', 'webgpu']],
+  ['darwin', ['coreml', 'webgpu']],
+  ['linux', ['cuda', 'webgpu']],
+]);
 
 /** Of the package, which is not loaded for it. */
 export function runtimeVersion(): string {

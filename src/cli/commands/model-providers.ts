@@ -25,8 +25,8 @@ export async function runModelProviders({ surface, signal }: Call, name: string 
     const outcome = await probeApart({ modelFolder: model.folder, provider, threads }, { signal });
     if ('failure' in outcome) rows.push({ provider, failure: outcome.failure });
     else {
-      const { cpu: _cpu, ...report } = outcome.report;
-      rows.push({ provider, ...report });
+      const { readTokensPerSecond, writeTokensPerSecond, nodes, lossDifference, massDifference } = outcome.report;
+      rows.push({ provider, readTokensPerSecond, writeTokensPerSecond, lossDifference, massDifference, nodes });
     }
   }
   if (flags.json) surface.json({ model: model.manifest.name, threads, providers: rows });
