@@ -26,6 +26,7 @@ import type {
 import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from '../slots.js';
 import { isAccelerator } from '../providers.js';
 import { chooseApart, forgetOutcome } from './choose-apart.js';
+import { crashed } from './crashed.js';
 import type { CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
 import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
 
@@ -46,6 +47,7 @@ export interface StartOptions {
 const RESTARTS = 4;
 const RESTART_WINDOW_MS = 3 * 60_000;
 const MAX_THREADS = 8;
+const CORES = availableParallelism();
 
 /** Starts the process and waits until its model is loaded. Throws what loading throws. */
 export async function startEngine(options: StartOptions): Promise<Engine> {
@@ -262,8 +264,7 @@ class EngineProcess implements Engine {
       throw new LongviewError('engine-crashed', 'The engine stopped again and again; see the log, then try again.');
     }
     this.starts.push(now);
-    if (this.providerFailure !== undefined) return this.launch('cpu');
-    const { provider } = await this.choose();
+    const provider = this.providerFailure === undefined ? await this.chosen() : 'cpu';
     if (!isAccelerator(provider)) return this.launch(provider);
     try {
       await this.launch(provider);
@@ -279,24 +280,23 @@ class EngineProcess implements Engine {
   }
 
   /** Probes once: a process that is started again runs on what was chosen. */
-  private async choose(): Promise<{ provider: string | undefined }> {
-    const { modelFolder, provider, probes, signal } = this.options;
-    if (probes === undefined) return { provider };
-    this.choice ??= await chooseApart({ modelFolder, provider, threads: this.threads, outcomes: probes, signal });
-    return { provider: this.choice.name };
+  private async chosen(): Promise<string | undefined> {
+    const { modelFolder, provider, probes: outcomes, signal } = this.options;
+    if (outcomes === undefined) return provider;
+    this.choice ??= await chooseApart({ modelFolder, provider, threads: this.threads, outcomes, signal });
+    return this.choice.name;
   }
 
   /** From now on the CPU takes the provider's place. */
   private giveUp(provider: string, reason: string): void {
-    const { probes, modelFolder, log } = this.options;
+    const { probes, modelFolder } = this.options;
     this.providerFailure = `${provider} can't be used here: ${reason}`;
-    log?.('warning', `engine: ${this.providerFailure}; the CPU takes its place`);
+    this.options.log?.('warning', `engine: ${this.providerFailure}; the CPU takes its place`);
     if (probes !== undefined) void forgetOutcome(probes, modelFolder, provider);
   }
 
   private get threads(): number {
-    const cores = availableParallelism();
-    return Math.min(this.options.threads ?? Math.min(MAX_THREADS, cores), 4 * cores);
+    return Math.min(this.options.threads ?? Math.min(MAX_THREADS, CORES), 4 * CORES);
   }
 
   private async launch(provider: string | undefined): Promise<void> {
@@ -389,15 +389,4 @@ function sent(child: ChildProcess | undefined, message: ToEngine): Promise<void>
     if (!child?.connected) resolve();
     else child.send(message, () => resolve());
   });
-}
-
-/** What the system does to a process that takes too much memory, and what a process does that gets none. */
-const OUT_OF_MEMORY = /SIGKILL|SIGABRT|code 134/;
-
-function crashed(how: string): LongviewError {
-  const message = OUT_OF_MEMORY.test(how)
-    ? `The engine process ended ${how}, most likely for want of memory; it is started again. ` +
-      `If it ends once more, close other programs or choose a smaller model.`
-    : `The engine process ended ${how}; it is started again.`;
-  return new LongviewError('engine-crashed', message);
 }
