@@ -10,6 +10,7 @@ npm run bench -- context [--tasks A,B] [--lengths 4096,8192,32768,131072] [--sch
                                 needles, chains, common words and constants in long texts, by schedule; goes on where it was
                                 interrupted; --anyway also reads what takes many GB and hours
 npm run bench -- speed FILE [--lengths 512,2048,8192] [--threads 2] [--engines longview,full,window,llama.cpp] [--json FILE]
+                         [--plot FILE.svg]
                                 tokens/s of reading and writing, first token, memory, loss of the text's next 64 tokens; with
                                 --json it goes on where it was interrupted; llama.cpp where node-llama-cpp can be imported
                                 (NODE_LLAMA_CPP: from where) and LLAMA_GGUF names the same model's file

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { root } from '../scripts/set-up.mjs';
+import { speedPlot } from './speed-plot.mjs';
 
 const written = 64;
 /** Longview writes so: nothing is merged of a prompt up to 2,048 tokens (src/engine/writer.ts). */
@@ -22,12 +23,13 @@ export function speedOptions(args) {
       threads: { type: 'string', default: '2' },
       engines: { type: 'string', default: 'longview,full,window,llama.cpp' },
       json: { type: 'string' },
+      plot: { type: 'string' },
     },
   });
   return { ...values, file: positionals[0] };
 }
 
-export async function speed(modelFolder, { file, lengths, threads, engines, json }, from) {
+export async function speed(modelFolder, { file, lengths, threads, engines, json, plot }, from) {
   const results = json && resolve(from, json);
   const cells = results && existsSync(results) ? JSON.parse(readFileSync(results, 'utf8')) : [];
   const peer = process.env.LLAMA_GGUF !== undefined;
@@ -48,6 +50,7 @@ export async function speed(modelFolder, { file, lengths, threads, engines, json
     }
     print(cells.filter(cell => cell.length === length && cell.threads === Number(threads)));
   }
+  if (plot) writeFileSync(resolve(from, plot), speedPlot(cells.filter(cell => cell.threads === Number(threads))));
 }
 
 /** Ratios are Longview's figure over that row's. */
