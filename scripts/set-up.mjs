@@ -205,9 +205,10 @@ export async function main(work) {
   try {
     await work();
   } catch (error) {
-    if (!(error instanceof SetUpError)) throw error;
+    const isUsage = String(error.code).startsWith('ERR_PARSE_ARGS_');
+    if (!(error instanceof SetUpError) && !isUsage) throw error;
     note(error.message);
-    process.exitCode = error.exitCode;
+    process.exitCode = isUsage ? 2 : error.exitCode;
   }
 }
 
