@@ -118,8 +118,7 @@ function nearness(a: string, b: string): number {
   const [first, second] = [a.split('/').slice(0, -1), b.split('/').slice(0, -1)];
   let shared = 0;
   while (shared < Math.min(first.length, second.length) && first[shared] === second[shared]) shared++;
-  const same = shared === first.length && shared === second.length;
-  return (same ? weights.sameFolder : 0) + Math.min(3, shared) * weights.sharedFolder;
+  return (isSameFolder(a, b) ? weights.sameFolder : 0) + Math.min(3, shared) * weights.sharedFolder;
 }
 
 function isSameFolder(a: string, b: string): boolean {
