@@ -22,6 +22,7 @@ npm run bench -- changed-file FOLDER [FILES]    a patch of the state beside comp
 npm run bench -- events [FILES]    what edits, renames, branches and stashes cost (default 1,000 files); exits with 1
                                 where more is read than what is new
 npm run bench -- server-delay [FILES]    how fast the server answers while it reads (default 1,000 small files)
+npm run bench -- many-files [FILES]    what looking through so many files costs (default 100,000), and pings meanwhile
 npm run bench -- long-document [--tokens N] [--real]
                                 one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
 npm run bench -- kills [COUNT [SEED]]    kill -9 at random moments (default 200) of reading, composing, forgetting, exporting
@@ -78,6 +79,14 @@ await main(async () => {
     await compile();
     const { serverDelay } = await import('./server-delay.mjs');
     await serverDelay(Number(files[0] ?? 1000));
+    return;
+  }
+  if (command === 'many-files') {
+    await ensurePackages();
+    const { code, output } = await compile();
+    if (code !== 0) throw new SetUpError(output);
+    const { manyFiles } = await import('./many-files.mjs');
+    await manyFiles(Number(files[0] ?? 100_000));
     return;
   }
   if (command === 'long-document') {

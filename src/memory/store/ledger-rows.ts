@@ -95,12 +95,12 @@ export class LedgerRows {
     this.bad.clear();
   }
 
-  /** To be called after it; `transaction`: its number, where it is on the disk. */
-  end(transaction?: number): void {
+  /** To be called after it; `transaction`: its number, where it is on the disk; `hasWritten`: something besides rows. */
+  end(transaction: number | undefined, hasWritten: boolean): void {
     const { known, changes } = this;
     this.changes = undefined;
     // One that wrote nothing has no number.
-    if (transaction === undefined || changes === undefined || changes.size === 0) return;
+    if (transaction === undefined || changes === undefined || !(hasWritten || changes.size > 0)) return;
     if (known?.transaction !== transaction - 1) return;
     for (const [path, row] of changes) {
       if (row === undefined) known.rows.delete(path);

@@ -41,8 +41,8 @@ interface LeaseRecord extends ProcessIdentity {
 interface LeaseParts {
   /** The database of the environment that is open now. */
   readonly database: () => ByteDatabase;
-  /** Runs an action in a write transaction. */
-  readonly commit: (action: () => void) => void;
+  /** Runs an action in a write transaction; it says whether it has written. */
+  readonly commit: (action: () => boolean) => void;
   readonly now: () => number;
   readonly log: Log;
   readonly times: LeaseTimes | undefined;
@@ -59,8 +59,11 @@ export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
   let heldBy: number | undefined;
   commit(() => {
     const holder = readLease(database());
-    if (holder !== undefined && !isStale(holder, now(), times)) heldBy = holder.pid;
-    else writeLease(database(), { ...own, beatAt: now() });
+    if (holder !== undefined && !isStale(holder, now(), times)) {
+      heldBy = holder.pid;
+      return false;
+    }
+    return writeLease(database(), { ...own, beatAt: now() });
   });
   if (heldBy !== undefined) return { heldBy };
 
@@ -68,8 +71,9 @@ export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
   const beat = (): void => {
     try {
       commit(() => {
-        if (readLease(database())?.token === own.token) writeLease(database(), { ...own, beatAt: now() });
-        else end();
+        if (readLease(database())?.token === own.token) return writeLease(database(), { ...own, beatAt: now() });
+        end();
+        return false;
       });
     } catch (error) {
       log('warning', `Could not renew the reader's lease: ${messageOf(error)}`);
@@ -88,9 +92,7 @@ export function takeLease(parts: LeaseParts): ReaderLease | HeldLease {
       if (ended.signal.aborted) return;
       end();
       try {
-        commit(() => {
-          if (readLease(database())?.token === own.token) database().removeSync(KEY);
-        });
+        commit(() => readLease(database())?.token === own.token && database().removeSync(KEY));
       } catch (error) {
         // It goes stale by itself.
         log('warning', `Could not give the reader's lease back: ${messageOf(error)}`);
@@ -122,6 +124,7 @@ function readLease(database: ByteDatabase): LeaseRecord | undefined {
   return lease.ok ? (lease.value as LeaseRecord) : undefined;
 }
 
-function writeLease(database: ByteDatabase, lease: LeaseRecord): void {
+function writeLease(database: ByteDatabase, lease: LeaseRecord): true {
   database.putSync(KEY, Buffer.from(frameJson(FrameKind.lease, LAYOUT_VERSION, lease).buffer));
+  return true;
 }

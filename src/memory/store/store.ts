@@ -197,7 +197,7 @@ export class Store implements Disposable {
    */
   async batch(actions: (write: StoreWriter) => void): Promise<void> {
     await this.live.ready();
-    this.commit(environment => actions(this.writer(environment)));
+    this.commit((environment, note) => actions(this.writer(environment, note)));
   }
 
   /**
@@ -282,7 +282,7 @@ export class Store implements Disposable {
     await this.live.ready();
     const lease = takeLease({
       database: () => this.live.now.lease,
-      commit: action => this.commit(action),
+      commit: action => this.commit((_, note) => action() && note()),
       now: this.now,
       log: this.log,
       times: this.options.lease,
@@ -301,7 +301,8 @@ export class Store implements Disposable {
     }
   }
 
-  private writer(environment: Environment): StoreWriter {
+  /** `note` is told when something is certainly written. */
+  private writer(environment: Environment, note: () => void = () => undefined): StoreWriter {
     const { blobs, memories, stamps } = environment;
     return {
       putRow: row => this.rows.put(environment, row),
@@ -313,9 +314,13 @@ export class Store implements Disposable {
         const stamp = encodeStamp({ writtenAt: this.now(), bytes: bytes.byteLength, path: memory.path });
         memories.putSync(keyBytes(key), Buffer.from(bytes.buffer));
         stamps.putSync(keyBytes(key), Buffer.from(stamp.buffer));
+        note();
       },
       deleteMemory: key => removeMemory(environment, key),
-      putBlob: (name, bytes) => blobs.putSync(bytesOf(name), Buffer.from(encodeBlob(name, bytes).buffer)),
+      putBlob: (name, bytes) => {
+        blobs.putSync(bytesOf(name), Buffer.from(encodeBlob(name, bytes).buffer));
+        note();
+      },
       deleteBlob: name => void blobs.removeSync(bytesOf(name)),
     };
   }
@@ -338,19 +343,21 @@ export class Store implements Disposable {
     while (this.live.look(() => loading.next()).done !== true) await others.step();
   }
 
-  private commit(action: (environment: Environment) => void): void {
+  /** `action` calls `note` when it has certainly written something besides rows: rows that are known stay so. */
+  private commit(action: (environment: Environment, note: () => void) => void): void {
     let transaction: number | undefined;
+    let hasWritten = false;
     try {
       this.live.commit(environment => {
         this.rows.begin(environment);
-        action(environment);
+        action(environment, () => (hasWritten = true));
         transaction = environment.root.getWriteTxnId();
       });
     } catch (error) {
       transaction = undefined;
       throw error;
     } finally {
-      this.rows.end(transaction);
+      this.rows.end(transaction, hasWritten);
     }
   }
 
