@@ -73,7 +73,8 @@ export class LiveHouse implements Disposable {
     const { threads, provider } = this.options;
     const { signal } = this.closing;
     const probes = probesFile(this.data);
-    const engine = await startEngine({ modelFolder: model.folder, threads, provider, probes, log: this.log, signal });
+    const how = { threads, provider, probes, belowNormal: true, log: this.log, signal };
+    const engine = await startEngine({ modelFolder: model.folder, ...how });
     const { name, reason } = engine.model.provider;
     this.log('info', `Execution provider: ${name} (${reason}).`);
     const differs = provider !== undefined && provider !== 'auto' && provider !== name;

@@ -18,6 +18,7 @@ export interface ChooseOptions {
   readonly modelFolder: string;
   readonly threads: number;
   readonly provider?: string;
+  readonly belowNormal?: boolean;
   /** File of outcomes. */
   readonly outcomes: string;
   readonly signal?: AbortSignal;
@@ -77,12 +78,12 @@ function whyOf(name: string, failure: string): string {
 }
 
 async function outcomeFor(provider: Accelerator, options: ChooseOptions): Promise<ProbeOutcome> {
-  const { modelFolder, threads, outcomes, signal, now = Date.now() } = options;
+  const { modelFolder, threads, belowNormal, outcomes, signal, now = Date.now() } = options;
   const probe = options.probe ?? ((given: ProbeArguments) => probeApart(given, { signal }));
   const key = await keyOf(provider, modelFolder);
   const kept = (await readOutcomes(outcomes)).get(key);
   if (kept && ('report' in kept.outcome || now - kept.at < FAILURE_LASTS_MS)) return kept.outcome;
-  const outcome = await probe({ modelFolder, provider, threads });
+  const outcome = await probe({ modelFolder, provider, threads, belowNormal });
   // Read again: another process may have kept one meanwhile.
   await writeOutcomes(outcomes, (await readOutcomes(outcomes)).set(key, { at: now, outcome }));
   return outcome;

@@ -7,6 +7,7 @@ import { codeOf, messageOf } from '../../base/index.js';
 import type { ComposeOptions, Engine } from '../engine.js';
 import { openEngine } from '../local-engine.js';
 import type { ComposedState, PackedSlots } from '../slots.js';
+import { runBelowNormal } from './below-normal.js';
 import type { CallName, ComposeBegin, EngineArguments, FromEngine, ToEngine } from './messages.js';
 import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
 
@@ -177,7 +178,8 @@ function compositionOf(id: string): Composition {
 }
 
 try {
-  const { modelFolder, ...options } = JSON.parse(process.argv[2] ?? '{}') as EngineArguments;
+  const { modelFolder, belowNormal, ...options } = JSON.parse(process.argv[2] ?? '{}') as EngineArguments;
+  if (belowNormal === true) runBelowNormal();
   engine = await openEngine(modelFolder, options);
   send({ kind: 'ready', model: engine.model });
 } catch (error) {

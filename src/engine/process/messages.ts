@@ -49,6 +49,7 @@ export interface EngineArguments {
   readonly modelFolder: string;
   readonly threads: number;
   readonly provider?: string;
+  readonly belowNormal?: boolean;
 }
 
 /** What the process of a check is sent, once. */
@@ -68,6 +69,7 @@ export interface ProbeArguments {
   readonly modelFolder: string;
   readonly provider: string;
   readonly threads: number;
+  readonly belowNormal?: boolean;
 }
 
 export type FromProbe =

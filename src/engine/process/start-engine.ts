@@ -35,6 +35,8 @@ export interface StartOptions {
   /** Default: the machine's cores, at most 8. */
   readonly threads?: number;
   readonly provider?: string;
+  /** Lets what else runs on the machine, the parent above all, have the processor first. Default false. */
+  readonly belowNormal?: boolean;
   /** File of the outcomes of providers' probes; without it none is made, and `auto` is the CPU. */
   readonly probes?: string;
   readonly log?: Log;
@@ -281,9 +283,9 @@ class EngineProcess implements Engine {
 
   /** Probes once: a process that is started again runs on what was chosen. */
   private async chosen(): Promise<string | undefined> {
-    const { modelFolder, provider, probes: outcomes, signal } = this.options;
-    if (outcomes === undefined) return provider;
-    this.choice ??= await chooseApart({ modelFolder, provider, threads: this.threads, outcomes, signal });
+    const { probes: outcomes, ...options } = this.options;
+    if (outcomes === undefined) return options.provider;
+    this.choice ??= await chooseApart({ ...options, threads: this.threads, outcomes });
     return this.choice.name;
   }
 
@@ -305,6 +307,7 @@ class EngineProcess implements Engine {
       modelFolder: this.options.modelFolder,
       threads: this.threads,
       provider,
+      belowNormal: this.options.belowNormal,
     };
     const script = this.options.script ?? fileURLToPath(new URL('./engine-main.js', import.meta.url));
     const child = fork(script, [JSON.stringify(args)], {
