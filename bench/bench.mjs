@@ -23,6 +23,7 @@ npm run bench -- events [FILES]    what edits, renames, branches and stashes cos
                                 where more is read than what is new
 npm run bench -- server-delay [FILES]    how fast the server answers while it reads (default 1,000 small files)
 npm run bench -- many-files [FILES]    what looking through so many files costs (default 100,000), and pings meanwhile
+npm run bench -- manners [SECONDS]    what reading costs a busy neighbour, at normal priority and below it
 npm run bench -- long-document [--tokens N] [--real]
                                 one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
 npm run bench -- kills [COUNT [SEED]]    kill -9 at random moments (default 200) of reading, composing, forgetting, exporting
@@ -87,6 +88,14 @@ await main(async () => {
     if (code !== 0) throw new SetUpError(output);
     const { manyFiles } = await import('./many-files.mjs');
     await manyFiles(Number(files[0] ?? 100_000));
+    return;
+  }
+  if (command === 'manners') {
+    await ensureCommandLine();
+    await compile();
+    const { manners } = await import('./manners.mjs');
+    const { dataFolder, findModel } = await import(join(root, 'out/src/models/index.js'));
+    await manners((await findModel(dataFolder())).folder, Number(files[0] ?? 10));
     return;
   }
   if (command === 'long-document') {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { root } from '../scripts/set-up.mjs';
 
-const ROUNDS = 3;
+const ROUNDS = 4;
 const text = Array.from(
   { length: 20_000 },
   (_, i) => `export function part${i}(x: number) {\n  return x + ${i};\n}\n`,
