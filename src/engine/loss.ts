@@ -46,7 +46,8 @@ function rowsFrom(first: number, count: number): number[] {
   return Array.from({ length: Math.max(0, count - first) }, (_, i) => first + i);
 }
 
-function logProbability(logits: Float32Array, token: number): number {
+/** Of a token, from logits [V]. */
+export function logProbability(logits: Float32Array, token: number): number {
   let largest = -Infinity;
   for (const logit of logits) largest = Math.max(largest, logit);
   let total = 0;
