@@ -45,7 +45,7 @@ function flagsOf(args) {
     const name = args[at].replace(/^--/, '');
     if (name === 'recall-only') flags[name] = true;
     else if (numbers.includes(name)) flags[name] = Number(args[++at]);
-    else if (['part', 'repository', 'data', 'model', 'order', 'json'].includes(name)) flags[name] = args[++at];
+    else if (['part', 'repository', 'data', 'model', 'order', 'states', 'json'].includes(name)) flags[name] = args[++at];
     else throw new SetUpError(`answers: what is ${args[at]}?`, 2);
     if (flags[name] === undefined || Number.isNaN(flags[name]))
       throw new SetUpError(`answers: ${name} needs a value.`, 2);
@@ -60,9 +60,9 @@ async function modelOf(flags) {
 }
 
 /** Answers of earlier runs of the same code, model and settings; `add` keeps one more at once. */
-async function answersKept({ places, passages, order, 'prompt-tokens': prompt, 'max-tokens': max }, model) {
+async function answersKept({ places, passages, order, states, 'prompt-tokens': prompt, 'max-tokens': max }, model) {
   const sources = readFileSync(join(root, 'out', 'cli.stamp'), 'utf8');
-  const settings = JSON.stringify([sources, model.fingerprint, places, passages, order, prompt, max]);
+  const settings = JSON.stringify([sources, model.fingerprint, places, passages, order, prompt, max, states]);
   const file = join(kept, `answers-${createHash('sha256').update(settings).digest('hex').slice(0, 16)}.jsonl`);
   mkdirSync(kept, { recursive: true });
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
@@ -134,7 +134,7 @@ async function one({ memory, engine }, repository, question, texts, flags, kept,
     const result = await ask(
       {
         ...{ memory, engine: running, question: question.question, maxTokens: flags['max-tokens'] },
-        ...{ places, passages, order, promptTokens: budget },
+        ...{ places, passages, order, promptTokens: budget, states: flags.states },
       },
       { signal, onRecalled: recalled => (spans = recalled) },
     );

@@ -38,7 +38,8 @@ npm run bench -- state [--only NAME,...] [--targets N] [--arms A,B] [--tokens N]
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
                                 and the time until a cancelled conversion ends; needs Linux and 4 times the space
 npm run bench -- answers [--part tuning|report] [--repository NAME] [--limit N] [--recall-only] [--places N] [--passages N]
-                         [--order best-last|best-first] [--prompt-tokens N] [--max-tokens N] [--data FOLDER] [--json FILE]
+                         [--order best-last|best-first] [--states workspace|files|none] [--prompt-tokens N] [--max-tokens N]
+                         [--data FOLDER] [--json FILE]
                                 questions with known places over eight real repositories (135,000 tokens are read once; npm,
                                 pip and apt fetch them): recall, citations, words, made-up files; --limit is for each`;
 
