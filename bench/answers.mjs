@@ -45,7 +45,8 @@ function flagsOf(args) {
     const name = args[at].replace(/^--/, '');
     if (name === 'recall-only') flags[name] = true;
     else if (numbers.includes(name)) flags[name] = Number(args[++at]);
-    else if (['part', 'repository', 'data', 'model', 'order', 'states', 'json'].includes(name)) flags[name] = args[++at];
+    else if (['part', 'repository', 'data', 'model', 'order', 'states', 'json'].includes(name))
+      flags[name] = args[++at];
     else throw new SetUpError(`answers: what is ${args[at]}?`, 2);
     if (flags[name] === undefined || Number.isNaN(flags[name]))
       throw new SetUpError(`answers: ${name} needs a value.`, 2);
