@@ -5,9 +5,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, throwIfCancelled } from '../base/index.js';
-import type { Definition, FoundDefinitions, IndexedDefinition, WorkspaceMemory } from '../memory/index.js';
+import type { Definition, Family, FoundDefinitions, IndexedDefinition, WorkspaceMemory } from '../memory/index.js';
+import { bindsAnywhere } from './binds.js';
 import { signalsOf, type Signals, type Use } from './definition-signals.js';
-import { isParent, isSelf, useContext } from './use-context.js';
+import { isParent, isSelf, useContext, withoutImports } from './use-context.js';
 
 export interface RecallAtRequest {
   readonly memory: WorkspaceMemory;
@@ -106,7 +107,8 @@ async function among(found: FoundDefinitions, request: RecallAtRequest, options:
     if (candidates.length === 0) return none('the files that define it have changed since they were read');
     return { candidates, certainty: 'ranked', how: `only looks defined here, in ${filesOf(found)}` };
   }
-  const doubt = weighed.length === 1 ? doubtAbout(weighed[0]!, use, found, isOwn, isImported) : undefined;
+  const isBound = !context.isMember && weighed.length === 1 && binds(identifier, text, before, language.family);
+  const doubt = weighed.length === 1 ? doubtAbout(weighed[0]!, use, found, { isOwn, isImported, isBound }) : undefined;
   if (weighed.length === 1) {
     const candidates = await shown(weighed, 1, memory, signal);
     if (candidates.length === 0) return none('the file that defines it has changed since it was read');
@@ -151,13 +153,17 @@ function startsLine(identifier: string, before: string): boolean {
   return /^\s*(?:(?:public|private|protected|static|readonly|declare|get|set|async)\s+)*["'#]?$/.test(line);
 }
 
+/** Of the saved text, and of what stands before the use, which may not be saved. */
+function binds(identifier: string, text: string, before: string, family: Family): boolean {
+  return [text, before].some(one => bindsAnywhere(identifier, withoutImports(one), family));
+}
+
 /** Why the only definition of a name may not be what the use means. */
 function doubtAbout(
   { definition, isEvident, isElsewhere }: Weighed,
   { identifier, language, context }: Use,
   found: FoundDefinitions,
-  isOwn: boolean,
-  isImported: boolean,
+  { isOwn, isImported, isBound }: { readonly isOwn: boolean; readonly isImported: boolean; readonly isBound: boolean },
 ): string | undefined {
   if (!found.exact) return `a name that is written differently in another language, in ${filesOf(found)}`;
   if (isOwn) return 'this file defines one too';
@@ -167,6 +173,7 @@ function doubtAbout(
   if (definition.language.family !== language.family) return 'in another language';
   if (isElsewhere) return 'this file imports the name from another place';
   if (context.isTakenApart && !isImported) return 'this file takes it from an object';
+  if (isBound) return 'this file has a meaning of its own for the name';
   if (isEvident) return undefined;
   if (context.isMember) return 'what stands before the dot is not known';
   if (definition.kind === 'method' || definition.kind === 'field') return 'it belongs to a class';

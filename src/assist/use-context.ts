@@ -29,7 +29,7 @@ export interface UseContext {
 }
 
 const importLine =
-  /^\s*(?:from\s+\S+\s+import\b|import\b|export\s+.*\bfrom\b|export\s*\{|(?:const|let|var)\s.*\brequire\s*\(|#\s*include\b|(?:pub\s+)?use\s|using\s|require(?:_relative)?\s*\(?\s*['"]|source\s|\.\s+\S|@use\b|load\s*\()/;
+  /^\s*(?:from\s+\S+\s+import\b|import\b|export\s+.*\bfrom\b|export\s*\{|(?:const|let|var)\s.*\b(?:require|await\s+import)\s*\(|#\s*include\b|(?:pub\s+)?use\s|using\s|require(?:_relative)?\s*\(?\s*['"]|source\s|\.\s+\S|@use\b|load\s*\()/;
 /** `const {` that is closed on a later line: perhaps of what `require` gives. */
 const openPattern = /^\s*(?:const|let|var)\s*\{[^}]*$/;
 const statementLines = 80;
@@ -75,6 +75,11 @@ export function importsOf(text: string): Import[] {
     const parts = /^\s*import\s*\(\n/.test(statement) ? statement.split('\n').slice(1, -1) : [statement];
     return parts.map(importOf);
   });
+}
+
+/** The text without its statements that import. */
+export function withoutImports(text: string): string {
+  return statementsOf(text.split(/\r?\n/)).rest.join('\n');
 }
 
 /** The statements that import, each whole, and the lines of everything else. */
@@ -149,7 +154,7 @@ function classesAround(left: string): string[] {
 function bindingOf(identifier: string, left: string): { isBound: boolean; isTakenApart: boolean } {
   const name = identifier.replace(/[$]/g, '\\$&');
   // The line of the use itself counts as far as it goes: `(a, name) => name`.
-  const text = statementsOf(left.split('\n')).rest.join('\n');
+  const text = withoutImports(left);
   const apart = `\\b(?:const|let|var)\\s+\\{[^}=]*(?<![\\w$.])${name}(?![\\w$])`;
   const patterns = [
     `\\b(?:const|let|var|val|my|local|auto)\\s+(?:mut\\s+)?(?:\\[[^\\]=]*)?(?<![\\w$.])${name}(?![\\w$])`,

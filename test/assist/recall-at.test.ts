@@ -87,13 +87,29 @@ suite('recall at a place', () => {
   test('what an import names, and what follows super, is meant though the file seems to have its own', async () => {
     const shadowed =
       'from lib.retry import send_with_backoff\nfor send_with_backoff in senders:\n    send_with_backoff';
-    assert.deepEqual(places(await at('new.py', shadowed)), ['lib/retry.py:1']);
+    const found = await at('new.py', shadowed);
+    assert.deepEqual([places(found), found.certainty], [['lib/retry.py:1'], 'ranked'], 'shown, not as certain');
     const method = 'from lib.socket import clear\nclass Other:\n    def clear(self):\n        return clear';
     assert.equal(places(await at('new.py', method))[0], 'lib/socket.py:5');
     const own = 'class Other(Socket):\n    def close(self):\n        ';
     assert.equal((await at('new.py', `${own}self.close`)).how, 'defined in this file');
     assert.equal(places(await at('new.py', `${own}super().close`))[0], 'lib/socket.py:2');
     assert.equal(places(await at('new.js', 'class Other {\n  close() {\n    super.close')).length, 2);
+  });
+
+  test('a name that the file gives a meaning of its own, before the use or after it: never certain', async () => {
+    const own = 'only definition of this name in 9 files read, but this file has a meaning of its own for the name';
+    for (const before of [
+      'function Form({ id, sendNow }) {\n  return sendNow',
+      'class Form {\n  constructor(\n    id: Map<string, number>,\n    sendNow: () => void,\n  ) {\n    sendNow',
+      "import { sendNow } from './send.js';\nconst all = calls.map(({ sendNow }) => sendNow",
+    ]) {
+      const found = await at('web/form.ts', before);
+      assert.deepEqual([places(found), found.certainty, found.how], [['web/send.js:1'], 'ranked', own], before);
+    }
+    const line = 'short = [send_with_backoff';
+    await folder.write('short.py', `${line} for send_with_backoff in senders]\n`);
+    assert.equal((await at('short.py', line)).how, own);
   });
 
   test('CommonJS: keys of objects, through patterns over several lines', async () => {
