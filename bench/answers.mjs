@@ -143,13 +143,14 @@ async function one({ memory, engine }, repository, question, texts, flags, kept,
     kept.add(key, answered);
   }
   const { result, shown } = answered;
-  const { answer, recalled, citations } = result;
+  const { answer, recalled, citations, unknownNames } = result;
   return {
     ...judgedPlaces({ recalled, shown }),
     ...judgedAnswer(question, result, texts),
     answer,
     recalled,
     citations,
+    unknownNames,
   };
 }
 

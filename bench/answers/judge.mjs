@@ -39,7 +39,7 @@ export function judgedRecall({ places }, recalled, shown) {
 }
 
 /** `texts`: path to text of every file that was read. */
-export function judgedAnswer({ places, words }, { answer, citations, timing }, texts) {
+export function judgedAnswer({ places, words }, { answer, citations, unknownNames = [], timing }, texts) {
   const cited = citations.filter(({ ok }) => ok);
   const said = withoutCoverage(answer);
   const claims = said.replace(struckOut, '').replace(citation, '');
@@ -47,6 +47,7 @@ export function judgedAnswer({ places, words }, { answer, citations, timing }, t
     cited: cited.length,
     citedRight: cited.filter(place => places.some(one => overlaps(one, place))).length,
     struckOut: citations.length - cited.length,
+    namesStruckOut: unknownNames.length,
     hasWord: words.length === 0 ? undefined : words.some(word => hasWord(claims, word)),
     saysSo: cited.length === 0 || saysSo.some(pattern => pattern.test(said)),
     madeUp: madeUpFiles(said, cited, texts),

@@ -24,6 +24,7 @@ const answerFigures = {
   'says so, though it is there': ({ there, saysSo }) => there && share(saysSo),
   'says so, where it is not there': ({ there, saysSo }) => !there && share(saysSo),
   'struck out, an answer': ({ struckOut }) => [struckOut, 1],
+  'names struck out, an answer': ({ namesStruckOut }) => [namesStruckOut, 1],
 };
 
 function share(holds) {

@@ -5,9 +5,10 @@
 import { LongviewError, codeOf, throwIfCancelled, type ProgressListener } from '../base/index.js';
 import type { Engine, GenerateResult } from '../engine/index.js';
 import { questionTerms, termsOf, type Coverage, type RecalledSpan, type WorkspaceMemory } from '../memory/index.js';
-import { checkCitations, isWithin, placeOnly, shownPlace, type Citation, type Place } from './citations.js';
+import { checkCitations, isWithin, placeOf, placeOnly, shownPlace, type Citation, type Place } from './citations.js';
 import { coverageLine } from './coverage.js';
 import { completed, withoutLoops } from './loops.js';
+import { checkNames } from './names.js';
 import { PROMPT_LIMITS, promptOf, styleFor, type PassageOrder } from './prompt.js';
 
 export interface AskRequest {
@@ -52,6 +53,8 @@ export interface AskResult {
   readonly answer: string;
   readonly recalled: readonly RecalledPlace[];
   readonly citations: readonly Citation[];
+  /** Names of code in the answer that stand in none of the files recalled; struck out in it. */
+  readonly unknownNames: readonly string[];
   readonly coverage: Coverage;
   readonly timing: {
     /** Time and tokens of reading files into the memory in this call. */
@@ -99,6 +102,7 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
     answer,
     recalled: spans.map(withoutText),
     citations: written?.citations ?? [],
+    unknownNames: written?.unknownNames ?? [],
     coverage,
     timing: {
       readMs: Math.round(report?.readMs ?? 0),
@@ -122,6 +126,7 @@ export function withoutText(span: RecalledSpan): RecalledPlace {
 interface Written {
   readonly text: string;
   readonly citations: readonly Citation[];
+  readonly unknownNames: readonly string[];
   readonly untilFirstMs: number;
   readonly promptTokens: number;
   readonly writtenTokens: number;
@@ -167,7 +172,14 @@ async function write(
   });
   if (result.stopReason === 'cancelled') throw new LongviewError('cancelled', 'Cancelled.');
   const whole = result.stopReason === 'length' ? completed(result.text) : result.text;
-  const { text, citations } = await checkCitations(withoutLoops(whole).trim(), places, memory, request.selection);
+  const cited = await checkCitations(withoutLoops(whole).trim(), places, memory, request.selection);
+  const { citations } = cited;
+  const about = await textsAbout(request, spans, citations);
+  const { text, unknown } = checkNames(
+    cited.text,
+    citations.map(citation => `\`${placeOf(citation)}\``),
+    about,
+  );
   const parts = [text === '' ? 'The model wrote nothing.' : text];
   if (!citations.some(citation => citation.ok)) {
     const nearest = (places.length > 0 ? places : spans).slice(0, 3);
@@ -181,7 +193,33 @@ async function write(
     parts.push('No word of the question stands in the places recalled, so they may not answer it.');
   }
   const { promptTokens, writtenTokens, firstTokenMs } = result;
-  return { text: parts.join('\n\n'), citations, untilFirstMs: prepared + firstTokenMs, promptTokens, writtenTokens };
+  return {
+    ...{ text: parts.join('\n\n'), citations, unknownNames: unknown },
+    ...{ untilFirstMs: prepared + firstTokenMs, promptTokens, writtenTokens },
+  };
+}
+
+/** The whole text of the files that were recalled or cited, the question, and the paths of all files. */
+async function textsAbout(
+  { memory, question, selection }: AskRequest,
+  spans: readonly RecalledSpan[],
+  citations: readonly Citation[],
+): Promise<string[]> {
+  const paths = new Set([...spans, ...citations.filter(({ ok }) => ok)].map(({ path }) => path));
+  const texts = [
+    question,
+    selection?.text ?? '',
+    memory
+      .files()
+      .map(({ path }) => path)
+      .join('\n'),
+  ];
+  for (const span of spans) texts.push(span.text);
+  for (const path of paths) {
+    const source = await memory.source(path);
+    if (source.ok) texts.push(source.value);
+  }
+  return texts;
 }
 
 const NAME = /[\p{L}_$][\p{L}\p{N}_$]{3,}/gu;

@@ -64,6 +64,7 @@ export function referencesIn(text: string, places: readonly Place[], isFile: (pa
   for (const pattern of [quoted, bare]) {
     for (const match of text.matchAll(pattern)) {
       if (isTaken(match.index, match.index + match[0].length)) continue;
+      if (pattern === quoted && closesCode(text, match.index)) continue;
       const path = tidy(match[1]!);
       if (!looksLikePath(path) && !isFile(path)) continue;
       const startLine = Number(match[2]);
@@ -175,6 +176,12 @@ async function check(
   if (endLine > count) return failed(`the file has ${count} lines`);
   const named = await memory.placeName(path, startLine, endLine);
   return { path, startLine, endLine, ...(named !== undefined && { place: named }), ok: true };
+}
+
+/** True if the tick at that place ends what an earlier one on its line began. */
+function closesCode(text: string, tick: number): boolean {
+  const line = text.slice(text.lastIndexOf('\n', tick - 1) + 1, tick);
+  return line.split('`').length % 2 === 0;
 }
 
 function tidy(path: string): string {

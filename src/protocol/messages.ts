@@ -125,6 +125,8 @@ export interface AskReply {
   readonly answer: string;
   readonly recalled: readonly RecalledPlace[];
   readonly citations: readonly CitedPlace[];
+  /** Names of code that stand in none of the files recalled; struck out in the answer. */
+  readonly unknownNames: readonly string[];
   readonly coverage: CoverageCounts;
   readonly timing: {
     readonly readMs: number;

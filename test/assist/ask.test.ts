@@ -72,6 +72,7 @@ suite('ask', () => {
       'answer',
       'recalled',
       'citations',
+      'unknownNames',
       'coverage',
       'timing',
       'model',
@@ -105,6 +106,34 @@ suite('ask', () => {
       result.citations.map(citation => citation.ok),
       [true, false, false, false, false, false],
     );
+  });
+
+  test('names of code that stand in no file recalled are struck out, the first time with the reason', async () => {
+    engine.answer =
+      'In src/retry.py:1, `send_with_backoff` calls `wait(2)`, then `retryPolicy.apply()` and max_tries, not `retryPolicy.apply()`.';
+    const result = await ask({ memory, engine, question });
+    assert.equal(
+      result.answer.split('\n')[0],
+      'In `src/retry.py:1`, `send_with_backoff` calls `wait(2)`, then ~~retryPolicy.apply()~~ (not in the files recalled) ' +
+        'and ~~max_tries~~ (not in the files recalled), not ~~retryPolicy.apply()~~.',
+    );
+    assert.deepEqual(result.unknownNames, ['retryPolicy.apply()', 'max_tries']);
+  });
+
+  test('a name in another part of a file that was recalled, in the question or in a path is no made-up one', async () => {
+    const far = `${'pass\n'.repeat(400)}def far_away():\n    pass\n`;
+    await folder.write('src/retry.py', `${retry}${far}`);
+    await folder.write('lib/other_name.py', 'pass\n');
+    engine.answer = 'Not `far_away`, `asked_for`, other_name or lib/other_name.py:1.';
+    const result = await ask({ memory, engine, question: `${question} Is it asked_for?` });
+    assert.deepEqual(result.unknownNames, []);
+    assert.equal(result.answer.split('\n')[0], 'Not `far_away`, `asked_for`, other_name or `lib/other_name.py:1`.');
+  });
+
+  test('a place behind code on its line is a place', async () => {
+    engine.answer = '`wait` in src/retry.py:3, `send`, and `src/close.py:1`.';
+    const result = await ask({ memory, engine, question });
+    assert.equal(result.answer.split('\n')[0], '`wait` in `src/retry.py:3`, `send`, and `src/close.py:1`.');
   });
 
   test('numbers of passages become their places', async () => {

@@ -11,6 +11,7 @@ const reply: AskReply = {
   answer: 'It is in `lib/a.js:4`.\n\n2 of 2 files read, 0 stale, 0 skipped',
   recalled,
   citations: [{ path: 'lib/a.js', startLine: 4, endLine: 4, ok: true }],
+  unknownNames: [],
   coverage: { total: 2, read: 2, stale: 0, waiting: 0, coarse: 0, skipped: 0 },
   timing: { readMs: 900, firstTokenMs: 1340, totalMs: 2000, readTokens: 120, writtenTokens: 8 },
   model: 'tiny',

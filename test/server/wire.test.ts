@@ -22,6 +22,7 @@ const reply: AskReply = {
   answer: 'In a.ts.',
   recalled: [{ path: 'a.ts', startLine: 1, endLine: 2, score: 3 }],
   citations: [{ path: 'a.ts', startLine: 1, endLine: 1, ok: true }],
+  unknownNames: [],
   coverage: { total: 1, read: 1, stale: 0, waiting: 0, coarse: 0, skipped: 0 },
   timing: { readMs: 1, firstTokenMs: 2, totalMs: 3, readTokens: 4, writtenTokens: 5 },
   model: 'tiny',

@@ -66,6 +66,9 @@ export const askShape = {
     answer: z.string(),
     recalled: z.array(recalled),
     citations: z.array(place.extend({ ok: z.boolean(), why: z.string().optional() })),
+    unknownNames: z
+      .array(z.string())
+      .describe('Names of code in the answer that stand in none of the files recalled: likely made up.'),
     coverage,
     model: z.string(),
   },

@@ -76,8 +76,8 @@ function addAsk(server: McpServer, backend: Backend, roots: Roots, readings: Rea
     await readings.wait(root, readSeconds, work);
     const listeners = { onRecalled: () => undefined, onText: () => undefined };
     const reply = await backend.ask(root, { question, now: true, maxTokens }, { ...work, ...listeners });
-    const { answer, recalled, citations, coverage, model } = reply;
-    return result({ folder: root, answer, recalled, citations, coverage, model }, answer);
+    const { answer, recalled, citations, unknownNames, coverage, model } = reply;
+    return result({ folder: root, answer, recalled, citations, unknownNames, coverage, model }, answer);
   });
 }
 
