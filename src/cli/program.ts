@@ -67,6 +67,7 @@ export function buildProgram(call: Call): Command {
     .description('read what is new or changed in a folder')
     .argument('<dir>', 'the folder')
     .option('--shard <i/n>', 'only the i-th of n shares of its files, for n machines', shard)
+    .option('--cpu-share <percent>', "at most so much of the machine's processor time, by pauses", percent)
     .option('--ram <MB>', 'memory that recall may take (default: an eighth of the machine)', wholeNumber)
     .option(
       '--disk <MB>',
@@ -220,6 +221,11 @@ function addModelCommands(program: Command, call: Call): void {
 
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 999,999.');
+  return Number(text);
+}
+
+function percent(text: string): number {
+  if (!/^([1-9]\d?|100)$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 100.');
   return Number(text);
 }
 

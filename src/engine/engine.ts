@@ -60,6 +60,11 @@ export interface CallOptions {
   readonly onProgress?: (tokens: number) => void;
   /** Awaited before each chunk of reading and each gist of composing: what is more urgent goes first. */
   readonly giveWay?: () => Promise<void>;
+  /**
+   * Percent of the machine's processor time that reading, coarsening and composing take at most, by pauses where `giveWay`
+   * is awaited. Heard by the engine process alone. Default: no pauses.
+   */
+  readonly cpuShare?: number;
 }
 
 /** How the state grows: slots after T tokens. Never shrinks, never over what has left the window. */

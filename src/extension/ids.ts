@@ -41,6 +41,7 @@ export const setting = {
   ram: 'memory.ram',
   disk: 'memory.disk',
   startReading: 'reading.start',
+  cpuShare: 'reading.cpuShare',
   inlayHints: 'inlayHints.enabled',
 } as const;
 

@@ -121,7 +121,7 @@ export class Reading implements vscode.Disposable {
 
   /** Files that were read have changed, or new ones are there: they are read soon, where the user wants that by itself. */
   private async readChanges(extent: Extent): Promise<void> {
-    const when = vscode.workspace.getConfiguration(section).get<string>(setting.startReading);
+    const when = settings().get<string>(setting.startReading);
     if (when === 'never') return;
     if (this.running) this.changesMeanwhile++;
     if (this.running || this.current.kind !== 'ready') return;
@@ -148,7 +148,7 @@ export class Reading implements vscode.Disposable {
   }
 
   private async startByItself(): Promise<void> {
-    const when = vscode.workspace.getConfiguration(section).get<string>(setting.startReading);
+    const when = settings().get<string>(setting.startReading);
     const wanted = when === 'always' || (when !== 'never' && this.wasRead);
     if (!wanted || this.current.kind === 'reading') return;
     if (this.memento.get(isPausedKey) === true && this.lookAround()) this.set({ kind: 'paused' });
@@ -205,7 +205,8 @@ export class Reading implements vscode.Disposable {
       const timeLeft = new TimeLeft();
       this.set({ kind: 'reading', folder: labelOf(folder) });
       try {
-        const params = { folder: folder.uri.toString(), ...extent, forgotten };
+        const cpuShare = settings().get<number>(setting.cpuShare);
+        const params = { folder: folder.uri.toString(), ...extent, forgotten, cpuShare };
         const { coverage } = await this.client.request(method.read, params, token, {
           onProgress: progress => {
             if (token.isCancellationRequested) return;
@@ -229,6 +230,10 @@ export class Reading implements vscode.Disposable {
     this.current = state;
     this.changed.fire(state);
   }
+}
+
+function settings(): vscode.WorkspaceConfiguration {
+  return vscode.workspace.getConfiguration(section);
 }
 
 function isCancelled(error: unknown): boolean {

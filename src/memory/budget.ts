@@ -27,6 +27,8 @@ export interface BudgetParts {
   readonly settings: MemorySettings;
   readonly log: Log;
   readonly signal?: AbortSignal;
+  /** `RefreshOptions.cpuShare`, as it is now. */
+  readonly share?: () => number | undefined;
 }
 
 /** Bytes. */
@@ -139,7 +141,8 @@ export class Budget {
       const slotsPerSlot = SLOTS_PER_COARSER_SLOT[level as 0 | 1 | 2];
       if (slotsPerSlot === 1 || recall.slots === 0) continue;
       const engine = await this.parts.engine();
-      const merged = await engine.coarsen(recall, slotsPerSlot, { signal: this.parts.signal });
+      const { signal, share } = this.parts;
+      const merged = await engine.coarsen(recall, slotsPerSlot, { signal, cpuShare: share?.() });
       const mostRuns = RUNS_OF_COARSER_SLOT[level as 0 | 1];
       provenance = mergedProvenance(provenance, recall.slots, merged.slotOf, merged.recall.slots, mostRuns);
       recall = merged.recall;

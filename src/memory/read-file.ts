@@ -36,6 +36,8 @@ export interface ReadParts {
   readonly log: Log;
   readonly signal?: AbortSignal;
   readonly onProgress?: ProgressListener;
+  /** `RefreshOptions.cpuShare`, as it is now. */
+  readonly share?: () => number | undefined;
   /** What is written is told to it, and room is made after each part. */
   readonly budget?: Budget;
   /** The file that is being read now. */
@@ -191,12 +193,13 @@ async function readMemory(
   path: string,
   contentHash: string,
   text: string,
-  { engine, settings, signal }: ReadParts,
+  { engine, settings, signal, share }: ReadParts,
   onProgress: (tokens: number) => void,
 ): Promise<FileMemory> {
   const running = await engine();
   const { tokensPerRecallSlot } = settings;
-  const reading = await running.read({ label: path, text, tokensPerRecallSlot }, { signal, onProgress });
+  const options = { signal, onProgress, cpuShare: share?.() };
+  const reading = await running.read({ label: path, text, tokensPerRecallSlot }, options);
   return { path, contentHash, ...valuesOf(reading) };
 }
 
@@ -214,7 +217,7 @@ async function gistOfParts(
   { parts, hashes, tokens }: PartsOfFile,
   work: ReadParts,
 ): Promise<MemoryKey | undefined> {
-  const { store, model, settings, signal } = work;
+  const { store, model, settings, signal, share } = work;
   const contentHash = hashOfPart(hashes.join(' '));
   const key = memoryKeyOf(path, contentHash, model, settings);
   if (store.getGist(key)?.ok) return key;
@@ -222,7 +225,8 @@ async function gistOfParts(
   const recall = first?.ok ? first.value.recall : { heads: 0, headSize: 0 };
   const incoming = parts.reduce((sum, part) => sum + (gistOf(store, part.key)?.slots ?? 0), 0);
   const running = await work.engine();
-  const { state } = await running.compose(gistsOf(store, parts), { budget: GIST_SLOTS, incoming, signal });
+  const options = { budget: GIST_SLOTS, incoming, signal, cpuShare: share?.() };
+  const { state } = await running.compose(gistsOf(store, parts), options);
   // Here and not above: the memory is looked at where onnxruntime does not load.
   const { packAsGist } = await import('../engine/index.js');
   const gist = packAsGist(state);

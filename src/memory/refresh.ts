@@ -39,6 +39,8 @@ export interface RefreshParts {
 
 export interface RefreshWork extends RefreshOptions {
   readonly signal: AbortSignal;
+  /** `RefreshOptions.cpuShare`, as it is now. */
+  readonly share?: () => number | undefined;
   /** The ledger says what is on the disk, as far as this process sees to it. */
   readonly onScanned: () => void;
 }

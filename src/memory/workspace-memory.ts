@@ -82,6 +82,8 @@ export interface RefreshOptions extends WorkOptions {
   readonly walk?: boolean;
   /** False: the workspace state is left for a later refresh, though files in it changed. */
   readonly state?: boolean;
+  /** Percent of the machine's processor time that it takes at most, by pauses, while nothing waits for it. Default: no pauses. */
+  readonly cpuShare?: number;
   /** True: reads what was forgotten, too; else it stays forgotten until it changes. With a walk. */
   readonly forgotten?: boolean;
 }

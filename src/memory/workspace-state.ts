@@ -16,6 +16,8 @@ export interface StateWork extends WorkOptions {
   readonly engine: () => Promise<Engine>;
   /** Fingerprint of the model. */
   readonly model: string;
+  /** `RefreshOptions.cpuShare`, as it is now. */
+  readonly share?: () => number | undefined;
 }
 
 /** What the state shall be made of. */
@@ -131,7 +133,8 @@ export class StateKeeper {
   }
 
   /** Returns keys of memories that can't be used; then the state stays as it was. */
-  private async compose(wanted: Wanted, { engine, model, signal, onProgress }: StateWork): Promise<Set<string>> {
+  private async compose(wanted: Wanted, work: StateWork): Promise<Set<string>> {
+    const { engine, model, signal, onProgress, share } = work;
     const { keys, budget } = wanted;
     const others = new GiveWay();
     const bad = new Set<string>();
@@ -146,7 +149,8 @@ export class StateKeeper {
     const report = (done: number): void =>
       onProgress?.({ task: 'Composing the workspace state', done, total: keys.length, unit: 'files' });
     const running = await engine();
-    const composed = await running.compose(this.gists(keys, report, bad), { budget, incoming, signal });
+    const options = { budget, incoming, signal, cpuShare: share?.() };
+    const composed = await running.compose(this.gists(keys, report, bad), options);
     throwIfCancelled(signal);
     if (bad.size > 0) return bad;
     const about = { ...wanted, identity: wanted.digest, patchedTokens: 0, composedBudget: budget };

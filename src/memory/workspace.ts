@@ -78,6 +78,8 @@ export class Workspace implements WorkspaceMemory {
   private readonly cache = new TextCache();
   private readonly closing = new AbortController();
   private last: Promise<unknown> = Promise.resolve();
+  /** Refreshes without a share of the processor, running or waiting for their turn: somebody waits for them. */
+  private awaited = 0;
   /** Of the refresh that runs or waits for its turn: settled when its scan is done. */
   private refreshScan: Promise<void> | undefined;
 
@@ -141,8 +143,12 @@ export class Workspace implements WorkspaceMemory {
     let onScanned = (): void => undefined;
     const scanned = new Promise<void>(resolve => (onScanned = resolve));
     this.refreshScan = scanned;
-    const run = this.alone(options, work => this.refresher.run({ ...options, ...work, onScanned }));
+    const { cpuShare } = options;
+    if (cpuShare === undefined) this.awaited++;
+    const share = (): number | undefined => (this.awaited > 0 ? undefined : cpuShare);
+    const run = this.alone(options, work => this.refresher.run({ ...options, ...work, share, onScanned }));
     return run.finally(() => {
+      if (cpuShare === undefined) this.awaited--;
       onScanned();
       if (this.refreshScan === scanned) this.refreshScan = undefined;
     });

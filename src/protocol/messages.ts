@@ -158,6 +158,8 @@ export interface ReadParams extends WorkParams {
   readonly state?: boolean;
   /** True: reads what was forgotten, too; else it stays forgotten until it changes. With a walk. */
   readonly forgotten?: boolean;
+  /** Percent of the machine's processor time that it takes at most, by pauses; none where somebody waits for it. Default: no pauses. */
+  readonly cpuShare?: number;
 }
 
 export interface ReadReply {

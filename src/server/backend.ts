@@ -51,7 +51,11 @@ export interface MemoryBackend {
   /** What the ledger knows now: looks at no file. */
   files(root: string): Promise<FilesReply>;
   freshness(root: string, path: string): Promise<FreshnessReply>;
-  read(root: string, how: Pick<ReadParams, 'walk' | 'state' | 'forgotten'>, work: Work): Promise<ReadReply>;
+  read(
+    root: string,
+    how: Pick<ReadParams, 'walk' | 'state' | 'forgotten' | 'cpuShare'>,
+    work: Work,
+  ): Promise<ReadReply>;
   /**
    * Brings the ledger up to date with paths that changed (relative, with `/`; the empty one is everything); a folder that
    * nobody had read stays unknown. Undefined where another process reads it.

@@ -41,9 +41,9 @@ function memoryBackend(house: LiveHouse): MemoryBackend {
       const file = (await house.memory(root)).file(path);
       return file === undefined ? {} : { file };
     },
-    read: async (root, { walk, state, forgotten }, { signal, onProgress }) => {
+    read: async (root, { walk, state, forgotten, cpuShare }, { signal, onProgress }) => {
       const memory = await house.memory(root);
-      const report = await memory.refresh({ walk, state, forgotten, signal, onProgress });
+      const report = await memory.refresh({ walk, state, forgotten, cpuShare, signal, onProgress });
       return { ...report, coverage: memory.coverage() };
     },
     lookAt: async (root, paths, signal) => {

@@ -102,6 +102,8 @@ suite('command line', function () {
     ['import what?', ['import', '.']],
     ['no shard', ['read', '.', '--shard', '4/3']],
     ['half a shard', ['read', '.', '--shard', '2']],
+    ['no share of the processor', ['read', '.', '--cpu-share', '0']],
+    ['more than the whole processor', ['read', '.', '--cpu-share', '101']],
     ['forget both', ['forget', '.', 'a.ts', '--all']],
     ['unknown subcommand', ['model', 'frobnicate']],
     ['empty question', ['ask', '.', ' ', '--yes']],

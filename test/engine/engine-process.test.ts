@@ -36,6 +36,41 @@ suite('engine process', function () {
     assert.deepEqual(await there.loss(code, options), await here.loss(code, options));
   });
 
+  test('reads and composes the same with pauses', async () => {
+    const text = code.repeat(3);
+    const request = { label: 'a.ts', text, tokensPerRecallSlot: 4 };
+    const reading = await there.read(request, { cpuShare: 50 });
+    assert.deepEqual(reading, await readOf(here, text));
+    const options = { budget: 21, incoming: 2 * reading.gist.slots };
+    const gists = [reading.gist, reading.gist];
+    assert.deepEqual(await there.compose(gists, { ...options, cpuShare: 50 }), await here.compose(gists, options));
+  });
+
+  test('pauses end where somebody waits for the background, and hold up no question', async () => {
+    // With its pauses it would take a hundred times as long as the second.
+    const text = code.repeat(100);
+    let begun = (): void => undefined;
+    const beginning = new Promise<void>(resolve => (begun = resolve));
+    const slow = there.read(
+      { label: 'slow.ts', text, tokensPerRecallSlot: 4 },
+      { cpuShare: 1, onProgress: () => begun() },
+    );
+    await beginning;
+    let isRead = false;
+    void slow.then(() => (isRead = true));
+    assert.equal(await there.countTokens('beside it'), 9);
+    assert.equal(isRead, false);
+    await readOf(there);
+    await slow;
+  });
+
+  test('a reading that pauses is cancelled at once', async () => {
+    const stop = new AbortController();
+    const request = { label: 'slow.ts', text: endless, tokensPerRecallSlot: 4 };
+    const reading = there.read(request, { cpuShare: 1, signal: stop.signal, onProgress: () => stop.abort() });
+    await assert.rejects(reading, { code: 'cancelled' });
+  });
+
   test('composes the same', async () => {
     const gists: PackedSlots[] = [];
     for (const text of [code, 'two', code + code]) gists.push((await readOf(here, text)).gist);

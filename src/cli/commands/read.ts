@@ -7,6 +7,8 @@ import { count, duration, plural } from '../text.js';
 
 export interface ReadFlags extends ConsentFlags {
   readonly shard?: Shard;
+  /** Percent. */
+  readonly cpuShare?: number;
 }
 
 export async function runRead(call: Call, dir: string, flags: ReadFlags): Promise<void> {
@@ -16,7 +18,8 @@ export async function runRead(call: Call, dir: string, flags: ReadFlags): Promis
   await withHouse(call, root, flags, async ({ memory }) => {
     const mine = flags.shard && (await memory.shard(flags.shard, { signal }));
     const only = mine && ((path: string): boolean => mine.has(path));
-    const report = await memory.refresh({ signal, onProgress: surface.progress, only, forgotten: true });
+    const { cpuShare } = flags;
+    const report = await memory.refresh({ signal, onProgress: surface.progress, only, forgotten: true, cpuShare });
     const coverage = memory.coverage();
     const shard = flags.shard && { ...flags.shard, files: mine?.size ?? 0 };
     if (flags.json) {

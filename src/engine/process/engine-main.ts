@@ -8,7 +8,8 @@ import type { ComposeOptions, Engine } from '../engine.js';
 import { openEngine } from '../local-engine.js';
 import type { ComposedState, PackedSlots } from '../slots.js';
 import { runBelowNormal } from './below-normal.js';
-import type { CallName, ComposeBegin, EngineArguments, FromEngine, ToEngine } from './messages.js';
+import type { CallMessage, CallName, ComposeBegin, EngineArguments, FromEngine, ToEngine } from './messages.js';
+import { Pace } from './pace.js';
 import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
 
 const send = (message: FromEngine): void => {
@@ -37,10 +38,26 @@ const lanes = { foreground: Promise.resolve(), background: Promise.resolve() };
 let waitingInForeground = 0;
 let engine: Engine | undefined;
 
+const pace = new Pace();
+/** Calls in the background whose callers know no share: somebody waits for them. */
+let hurried = 0;
+
 /** Lets messages that have arrived be handled before the next chunk blocks the thread, and goes after them. */
-async function giveWay(): Promise<void> {
+async function goLast(): Promise<void> {
   await new Promise<void>(resolve => setImmediate(resolve));
   while (waitingInForeground > 0) await lanes.foreground;
+}
+
+/** What a call awaits before each chunk. */
+function wayOf({ cpuShare }: CallMessage, signal: AbortSignal): () => Promise<void> {
+  if (cpuShare === undefined || cpuShare >= 100) return goLast;
+  return async () => {
+    pace.rest();
+    await goLast();
+    if (hurried === 0) await pace.goOn(cpuShare, signal);
+    await goLast();
+    pace.begin();
+  };
 }
 
 process.on('disconnect', () => process.exit(0));
@@ -53,11 +70,18 @@ process.on('message', (message: ToEngine) => {
       const controller = new AbortController();
       cancelled.set(message.id, controller);
       const lane = BACKGROUND.has(message.name) ? 'background' : 'foreground';
+      const hurries = lane === 'background' && message.cpuShare === undefined;
       if (lane === 'foreground') waitingInForeground++;
+      if (hurries) {
+        hurried++;
+        pace.hurry();
+      }
       lanes[lane] = lanes[lane]
         .then(() => serve({ ...message, args }, controller.signal))
         .finally(() => {
           if (lane === 'foreground') waitingInForeground--;
+          else pace.rest();
+          if (hurries) hurried--;
         });
       break;
     }
@@ -73,7 +97,7 @@ process.on('message', (message: ToEngine) => {
   }
 });
 
-async function serve(call: Extract<ToEngine, { kind: 'call' }>, signal: AbortSignal): Promise<void> {
+async function serve(call: CallMessage, signal: AbortSignal): Promise<void> {
   try {
     const value = await run(engine!, call, signal);
     const apart = takeApart(value);
@@ -87,7 +111,7 @@ async function serve(call: Extract<ToEngine, { kind: 'call' }>, signal: AbortSig
   }
 }
 
-function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: AbortSignal): Promise<unknown> {
+function run(target: Engine, call: CallMessage, signal: AbortSignal): Promise<unknown> {
   const { id, name, args } = call;
   const options = { signal, onProgress: (tokens: number) => send({ kind: 'progress', id, tokens }) };
   const [first, second, third] = args as never[];
@@ -103,9 +127,9 @@ function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: 
     case 'patch':
       return target.patch(first!, second!, options);
     case 'read':
-      return target.read(first!, { ...options, giveWay });
+      return target.read(first!, { ...options, giveWay: wayOf(call, signal) });
     case 'coarsen':
-      return target.coarsen(first!, second!, { ...options, giveWay });
+      return target.coarsen(first!, second!, { ...options, giveWay: wayOf(call, signal) });
     case 'scoreRecall':
       return target.scoreRecall(first!, second!, options);
     case 'scoreSpans':
@@ -117,7 +141,7 @@ function run(target: Engine, call: Extract<ToEngine, { kind: 'call' }>, signal: 
     case 'generate':
       return target.generate(first!, { ...options, onText: text => send({ kind: 'text', id, text }) });
     case 'composeBegin':
-      compositions.set(first!, new Composition(target, second!));
+      compositions.set(first!, new Composition(target, second!, wayOf(call, signal)));
       return Promise.resolve();
     case 'composeAdd':
       return compositionOf(first!).add(second!);
@@ -136,7 +160,7 @@ class Composition {
   private wanted: Promise<PackedSlots | undefined>;
   private taken: (() => void) | undefined;
 
-  constructor(target: Engine, begin: ComposeBegin) {
+  constructor(target: Engine, begin: ComposeBegin, giveWay: () => Promise<void>) {
     this.wanted = this.next();
     this.result = target.compose(this.gists(), { ...begin, giveWay } satisfies ComposeOptions);
     // A failure is reported by the next add or by end.

@@ -29,11 +29,17 @@ export type CallName =
   | 'composeAdd'
   | 'composeEnd';
 
+export interface CallMessage {
+  readonly kind: 'call';
+  readonly id: number;
+  readonly name: CallName;
+  readonly args: readonly unknown[];
+  /** Percent, of a call in the background (`CallOptions`). */
+  readonly cpuShare?: number;
+}
+
 export type ToEngine =
-  | ArraysMessage
-  | { readonly kind: 'call'; readonly id: number; readonly name: CallName; readonly args: readonly unknown[] }
-  | { readonly kind: 'cancel'; readonly id: number }
-  | { readonly kind: 'stop' };
+  ArraysMessage | CallMessage | { readonly kind: 'cancel'; readonly id: number } | { readonly kind: 'stop' };
 
 export type FromEngine =
   | ArraysMessage

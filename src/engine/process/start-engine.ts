@@ -27,7 +27,7 @@ import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, St
 import { isAccelerator } from '../providers.js';
 import { chooseApart, forgetOutcome } from './choose-apart.js';
 import { crashed } from './crashed.js';
-import type { CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
+import type { CallMessage, CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
 import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
 
 export interface StartOptions {
@@ -123,7 +123,8 @@ class EngineProcess implements Engine {
     options: ComposeOptions,
   ): Promise<ComposedState> {
     const id = `compose ${this.nextComposition++}`;
-    await this.call('composeBegin', [id, { budget: options.budget, incoming: options.incoming }], options);
+    const { budget, incoming, cpuShare } = options;
+    await this.call('composeBegin', [id, { budget, incoming }], options);
     const generation = this.generation;
     const mustLive = (): void => {
       if (!this.child || this.generation !== generation) throw crashed('while a state was composed');
@@ -133,7 +134,7 @@ class EngineProcess implements Engine {
       for await (const gist of gists) {
         throwIfCancelled(options.signal);
         mustLive();
-        await this.call('composeAdd', [id, gist]);
+        await this.call('composeAdd', [id, gist], { cpuShare });
         done += gist.slots;
         options.onProgress?.(done);
       }
@@ -142,7 +143,7 @@ class EngineProcess implements Engine {
       if (this.child && this.generation === generation) await this.call('composeEnd', [id]).catch(() => undefined);
       throw error;
     }
-    return this.call('composeEnd', [id]);
+    return this.call('composeEnd', [id], { cpuShare });
   }
 
   patch(state: StateSlots, change: StateChange, options?: CallOptions): Promise<ComposedState> {
@@ -231,7 +232,7 @@ class EngineProcess implements Engine {
     try {
       return await new Promise<T>((resolve, reject) => {
         this.pending.set(id, { resolve, reject, onProgress: options.onProgress, onText: options.onText });
-        void this.sendCall(id, name, args, reject).then(() => {
+        void this.sendCall({ kind: 'call', id, name, args, cpuShare: options.cpuShare }, reject).then(() => {
           if (options.signal?.aborted) cancel();
         });
       });
@@ -242,17 +243,12 @@ class EngineProcess implements Engine {
   }
 
   /** A call whose arrays are large goes in pieces; if the process dies meanwhile, the call fails with it. */
-  private async sendCall(
-    id: number,
-    name: CallName,
-    args: readonly unknown[],
-    failed: (error: Error) => void,
-  ): Promise<void> {
+  private async sendCall(call: CallMessage, failed: (error: Error) => void): Promise<void> {
     const { child } = this;
-    const apart = takeApart(args);
-    if (apart) await sendArrays(id, apart.arrays, message => sent(child, message));
+    const apart = takeApart(call.args);
+    if (apart) await sendArrays(call.id, apart.arrays, message => sent(child, message));
     if (this.child !== child) failed(crashed('while it was sent something'));
-    else this.send({ kind: 'call', id, name, args: apart ? (apart.value as readonly unknown[]) : args });
+    else this.send(apart ? { ...call, args: apart.value as readonly unknown[] } : call);
   }
 
   private send(message: ToEngine): void {
