@@ -1,6 +1,6 @@
 /**
  * `→ src/x.ts:12` after calls whose only known definition is in another file. Off unless the setting is on; only lines that
- * are visible, a bounded number of names, each asked about once for a version of the document.
+ * are visible, a bounded number of names, each asked about once with what stands before its dot for a version of the document.
  */
 import * as vscode from 'vscode';
 import { messageOf } from '../base/index.js';
@@ -8,14 +8,14 @@ import type { DefinitionCandidate } from '../protocol/index.js';
 import { documentSelector, locationOf, type DefinitionRequests, type NamedPlace } from './definition-requests.js';
 import { hintText } from './definition-text.js';
 import { section, setting } from './ids.js';
-import { namesIn } from './names-in-line.js';
+import { namesIn, sharedUse } from './names-in-line.js';
 import type { Services } from './services.js';
 
 const mostNames = 40;
 const mostHints = 80;
 const mostLines = 300;
 
-/** Answers about the names of one version of a document. */
+/** Answers about the uses of names of one version of a document, by `sharedUse` or place. */
 interface Known {
   readonly version: number;
   readonly parts: Map<string, vscode.InlayHintLabelPart | undefined>;
@@ -66,25 +66,26 @@ async function hintsFor(
   requests: DefinitionRequests,
   parts: Known['parts'],
 ): Promise<vscode.InlayHint[]> {
-  const places: NamedPlace[] = [];
+  const places: { readonly place: NamedPlace; readonly key: string }[] = [];
   const last = Math.min(range.end.line, range.start.line + mostLines, document.lineCount - 1);
   for (let line = range.start.line; line <= last; line++) {
-    for (const name of namesIn(document.lineAt(line).text, document.languageId)) {
+    const { text } = document.lineAt(line);
+    for (const name of namesIn(text, document.languageId)) {
       const place = name.isCall ? requests.placeOf(document, line, name) : undefined;
-      if (place) places.push(place);
+      if (place) places.push({ place, key: sharedUse(text, name) ?? `${line}:${name.start}` });
     }
   }
   const hints: vscode.InlayHint[] = [];
   let asked = 0;
-  for (const place of places) {
+  for (const { place, key } of places) {
     if (token.isCancellationRequested || hints.length >= mostHints) break;
-    if (!parts.has(place.name)) {
+    if (!parts.has(key)) {
       if (asked++ >= mostNames) continue;
       const reply = await requests.ask(document, place, token);
       const only = reply?.certainty === 'one' ? reply.candidates[0] : undefined;
-      parts.set(place.name, only && partOf(place.folder, only));
+      parts.set(key, only && partOf(place.folder, only));
     }
-    const part = parts.get(place.name);
+    const part = parts.get(key);
     if (!part) continue;
     const hint = new vscode.InlayHint(place.range.end, [part]);
     hint.paddingLeft = true;

@@ -52,6 +52,20 @@ export function namesIn(line: string, languageId: string): NameInLine[] {
   return out;
 }
 
+/**
+ * What uses of one document have in common that mean the same: the name and what stands before its dot. Undefined where that
+ * is not on the line, or depends on the class around: such a use stands alone.
+ */
+export function sharedUse(line: string, { name, start }: NameInLine): string | undefined {
+  const left = line.slice(0, start);
+  if (!/(?:\.|::|->)\s*$/.test(left)) return name;
+  const receiver =
+    /[\p{L}_$][\p{L}\p{N}_$]*(?:(?:\.|::|->)[\p{L}_$][\p{L}\p{N}_$]*)*(?=(?:\?\.|!\.|\.|::|->)\s*$)/u.exec(left)?.[0];
+  return receiver === undefined || /^(?:this|self|cls|super|base|parent)\b/i.test(receiver)
+    ? undefined
+    : `${receiver}.${name}`;
+}
+
 type Kind = 'code' | 'name' | 'prose';
 
 /** What a place of the line is: code, a name in quotes or backticks, or prose. */

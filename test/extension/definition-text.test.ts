@@ -1,7 +1,7 @@
 /** Which names of a line are looked up, and the words of a hover. Right values are written out by hand. */
 import assert from 'node:assert/strict';
 import { escapeMarkdown, hintText, hoverMarkdown } from '../../src/extension/definition-text.js';
-import { nameAt, namesIn } from '../../src/extension/names-in-line.js';
+import { nameAt, namesIn, sharedUse } from '../../src/extension/names-in-line.js';
 import type { DefinitionCandidate, RecallAtReply } from '../../src/protocol/index.js';
 
 suite('names in a line', () => {
@@ -31,6 +31,16 @@ suite('names in a line', () => {
     assert.equal(nameAt('ab.cde(', 6, 'python')?.name, 'cde');
     assert.equal(nameAt('ab.cde(', 7, 'python'), undefined);
     assert.deepEqual(namesIn('x'.repeat(2001), 'python'), []);
+  });
+
+  test('uses that share an answer: of one name after one receiver, and never after one that depends on the place', () => {
+    const key = (line: string): string | undefined => sharedUse(line, namesIn(line, 'typescript').at(-1)!);
+    assert.equal(key('  return close('), 'close');
+    assert.equal(key('  pool.close('), 'pool.close');
+    assert.equal(key('  a.pool?.close('), 'a.pool.close');
+    assert.equal(key('  Pool::close('), 'Pool.close');
+    for (const alone of ['this.close(', 'self.pool.close(', '  .close(', 'open().close(', 'all[0].close('])
+      assert.equal(key(alone), undefined, alone);
   });
 });
 

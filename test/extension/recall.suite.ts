@@ -12,6 +12,13 @@ argument.choices(['a']);
 throw new InvalidArgumentError('x');
 `;
 
+/** The first and the third call are the same; of the second it is not known whose it is. */
+const twoReceiversText = `const { Argument } = require('./argument.js');
+Argument.argRequired();
+anything().argRequired();
+Argument.argRequired();
+`;
+
 export function defineRecallSuite(): void {
   suite('Recall at a place', () => {
     let use: vscode.TextDocument;
@@ -108,25 +115,21 @@ export function defineRecallSuite(): void {
     });
 
     test('inlay hints: off, until the setting is on; then the only definitions of calls', async () => {
-      const hints = async (): Promise<string[]> => {
-        const all = new vscode.Range(0, 0, use.lineCount, 0);
-        const found = await vscode.commands.executeCommand<vscode.InlayHint[]>(
-          'vscode.executeInlayHintProvider',
-          use.uri,
-          all,
-        );
-        const labels = found.map(({ label }) =>
-          typeof label === 'string' ? label : label.map(part => part.value).join(''),
-        );
-        return labels.filter(label => label.startsWith('→'));
-      };
       const settings = vscode.workspace.getConfiguration('longview');
-      assert.deepEqual(await hints(), []);
+      assert.deepEqual(await hintsIn(use), []);
       await settings.update('inlayHints.enabled', true, vscode.ConfigurationTarget.Global);
       try {
-        assert.deepEqual(await hints(), [
-          `→ lib/argument.js:${lineOf('lib/argument.js', 'class Argument')}`,
-          `→ lib/error.js:${lineOf('lib/error.js', 'class InvalidArgumentError')}`,
+        assert.deepEqual(
+          (await hintsIn(use)).map(([, label]) => label),
+          [
+            `→ lib/argument.js:${lineOf('lib/argument.js', 'class Argument')}`,
+            `→ lib/error.js:${lineOf('lib/error.js', 'class InvalidArgumentError')}`,
+          ],
+        );
+        const required = `→ lib/argument.js:${lineOf('lib/argument.js', '  argRequired()')}`;
+        assert.deepEqual(await hintsIn(await write('lib/receivers.js', twoReceiversText)), [
+          [2, required],
+          [4, required],
         ]);
       } finally {
         await settings.update('inlayHints.enabled', undefined, vscode.ConfigurationTarget.Global);
@@ -139,4 +142,19 @@ export function defineRecallSuite(): void {
 async function lookAt(name: string): Promise<void> {
   await new Promise(done => setTimeout(done, 1500));
   await screenshot(name);
+}
+
+/** Line, from 1, and label of each hint. */
+async function hintsIn(document: vscode.TextDocument): Promise<[line: number, label: string][]> {
+  const found = await vscode.commands.executeCommand<vscode.InlayHint[]>(
+    'vscode.executeInlayHintProvider',
+    document.uri,
+    new vscode.Range(0, 0, document.lineCount, 0),
+  );
+  return found
+    .map(({ position, label }): [number, string] => [
+      position.line + 1,
+      typeof label === 'string' ? label : label.map(part => part.value).join(''),
+    ])
+    .filter(([, label]) => label.startsWith('→'));
 }
