@@ -55,6 +55,23 @@ suite('command line', function () {
     }
   });
 
+  test('recall counts lines and columns as the editor does, in any encoding and with any line ends', () => {
+    const text = '\ufeff// é\r\rsend(1);\r';
+    writeFileSync(join(workspace, 'utf8.ts'), text);
+    writeFileSync(join(workspace, 'utf16.ts'), Buffer.from(text, 'utf16le'));
+    try {
+      for (const [place, answer] of [
+        ['utf8.ts:1:4', /^é: /m],
+        ['utf16.ts:3:1', /^send: no file of this folder has been read yet\.$/m],
+        ['utf16.ts:1:1', /There is no name at/],
+      ] as const) {
+        assert.match(inData('recall', join(workspace, place), '--dir', workspace).err, answer, place);
+      }
+    } finally {
+      for (const name of ['utf8.ts', 'utf16.ts']) rmSync(join(workspace, name));
+    }
+  });
+
   test('status with a model that is not there says so', () => {
     const { code, err } = inData('status', workspace, '--model', 'nope');
     assert.equal(code, 1);

@@ -22,6 +22,7 @@ suite('longview summarize', function () {
     workspace = join(scratch, 'workspace');
     mkdirSync(join(workspace, 'lib'), { recursive: true });
     writeFileSync(join(workspace, 'lib', 'door.js'), door);
+    writeFileSync(join(scratch, 'door.bin'), Buffer.from([0, 1, 2, 0, 255]));
     writeFileSync(join(workspace, 'README.md'), '# Doors\n\nAll about doors.\n');
     cpSync(await sharedTextModel(), join(scratch, 'data', 'models', 'tiny'), { recursive: true });
     execFileSync('git', ['init', '-q'], { cwd: workspace });
@@ -75,6 +76,18 @@ suite('longview summarize', function () {
     );
   });
 
+  test('lines of a file in another encoding and with other line ends are those that the memory and the editor count', () => {
+    const text = '// Größe\r\r/** Misst Türen. */\rfunction measure() {}\r';
+    writeFileSync(join(workspace, 'measure.js'), Buffer.from(`\ufeff${text}`, 'utf16le'));
+    try {
+      const { code, out, err } = longview('workspace/measure.js', '--lines', '3-4');
+      assert.equal(code, 0, err);
+      assert.match(out, /^- `measure`: “Misst Türen\.” \(`measure\.js:3-4`\)\n/);
+    } finally {
+      rmSync(join(workspace, 'measure.js'));
+    }
+  });
+
   test('lines beyond the end of the file: those up to its last one, and a line that says so', () => {
     const { code, out, err } = longview('workspace/lib/door.js', '--lines', '2-999', '--json');
     assert.equal(code, 0, err);
@@ -120,6 +133,7 @@ suite('longview summarize', function () {
     ['no such path', ['workspace/none.js'], /There is no file or folder .*none\.js/, 1],
     ['no such lines', ['workspace/lib/door.js', '--lines', '9-12'], /--lines 9-12: give lines/, 2],
     ['lines of a folder', ['workspace', '--lines', '1-2'], /workspace is a folder/, 2],
+    ['lines of what has none', ['door.bin', '--lines', '1'], /door\.bin has no lines to be read: binary/, 2],
     ['changes of a file', ['workspace/lib/door.js', '--changes'], /Changes are those of a whole workspace/, 2],
     ['no commit yet', ['workspace', '--changes'], /no commit yet/, 1],
   ];

@@ -1,10 +1,10 @@
 /** `longview recall FILE:LINE:COLUMN`: where the name at a place is defined in other files. Reads nothing into the memory. */
-import { readFile } from 'node:fs/promises';
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { placeOf, recallAt } from '../../assist/index.js';
 import { LongviewError, escaped } from '../../base/index.js';
 import { confinedPath, workspaceAround } from '../confined-path.js';
+import { linesOfFile } from '../file-lines.js';
 import { dataOf, folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
 
 export interface RecallFlags extends GlobalFlags {
@@ -12,7 +12,6 @@ export interface RecallFlags extends GlobalFlags {
   readonly dir?: string;
 }
 
-const mostBytes = 50e6;
 const word = /[\p{L}_$][\p{L}\p{N}_$]*/gu;
 
 export async function runRecall(call: Call, place: string, flags: RecallFlags): Promise<void> {
@@ -24,7 +23,7 @@ export async function runRecall(call: Call, place: string, flags: RecallFlags): 
   const path = relative(root, absolute).split(sep).join('/');
   if (path.startsWith('../'))
     throw new LongviewError('usage', `${escaped(file)} is not in ${root}: name its folder with --dir.`);
-  const { identifier, before } = identifierAt(await readFile(absolute, 'utf8'), line, column, file);
+  const { identifier, before } = identifierAt(await linesOfFile(root, path, signal), line, column, file);
   const found = await withHouse(call, root, flags, ({ memory }) =>
     recallAt({ memory, path, identifier, before }, { signal, patienceMs: { list: 600_000, model: 0 } }),
   );
@@ -52,8 +51,6 @@ function realFile(file: string, data: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found) throw new LongviewError('not-found', `There is no file ${escaped(path)}`);
   if (!found.isFile()) throw new LongviewError('usage', `${escaped(path)} is no file: write FILE:LINE:COLUMN.`);
-  // What is larger is not read into a memory either.
-  if (found.size > mostBytes) throw new LongviewError('usage', `${path} has over ${mostBytes / 1e6} MB.`);
   return confinedPath(file, folder => rootAround(join(folder, basename(file)), data));
 }
 
@@ -67,12 +64,11 @@ function rootAround(file: string, data: string): string {
 
 /** The name that the column is in or just behind, and the text up to its end. */
 function identifierAt(
-  text: string,
+  lines: readonly string[],
   line: number,
   column: number,
   file: string,
 ): { identifier: string; before: string } {
-  const lines = text.split(/\r?\n/);
   const own = lines[line - 1];
   if (own === undefined) throw new LongviewError('usage', `${file} has ${lines.length} lines, no line ${line}.`);
   for (const match of own.matchAll(word)) {

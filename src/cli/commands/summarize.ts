@@ -2,7 +2,7 @@
  * `longview summarize`: what a file, some of its lines or a folder is about, or what changed in it, each sentence with its place, as Markdown on
  * stdout. The memory is that of the nearest folder above that has one, or is a repository.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, dirname, relative, resolve, sep } from 'node:path';
 import {
   shownPlace,
@@ -13,6 +13,7 @@ import {
 } from '../../assist/index.js';
 import { LongviewError, escaped } from '../../base/index.js';
 import { confinedPath, workspaceAround } from '../confined-path.js';
+import { linesOfFile } from '../file-lines.js';
 import { dataOf, withHouse, type Call } from '../house.js';
 import { ensureModel, type ConsentFlags } from '../model-consent.js';
 import { count, duration } from '../text.js';
@@ -26,7 +27,7 @@ export interface SummarizeFlags extends ConsentFlags {
 
 export async function runSummarize(call: Call, given: string, flags: SummarizeFlags): Promise<void> {
   const { surface, signal } = call;
-  const { root, target, note } = locate(given, flags);
+  const { root, target, note } = await locate(given, flags, signal);
   if (note !== undefined) surface.note(note);
   await ensureModel(call, flags);
   const result = await withHouse(call, root, flags, async ({ memory, engine }) =>
@@ -62,7 +63,7 @@ interface Located {
 }
 
 /** Which workspace a path belongs to, and what of it is meant. */
-function locate(given: string, flags: SummarizeFlags): Located {
+async function locate(given: string, flags: SummarizeFlags, signal: AbortSignal): Promise<Located> {
   const stat = statSync(resolve(given), { throwIfNoEntry: false });
   if (!stat) throw new LongviewError('not-found', `There is no file or folder ${escaped(resolve(given))}`);
   const around = (folder: string): string => workspaceAround(folder, dataOf(flags)) ?? folder;
@@ -74,27 +75,28 @@ function locate(given: string, flags: SummarizeFlags): Located {
     if (inside !== '') throw new LongviewError('usage', `Changes are those of a whole workspace: name ${root}`);
     return { root, target: { kind: 'changes', since: flags.since } };
   }
-  if (flags.lines !== undefined) return { root, ...selection(path, inside, flags.lines, stat.isDirectory()) };
+  if (flags.lines !== undefined) {
+    if (stat.isDirectory())
+      throw new LongviewError('usage', `${basename(path)} is a folder; --lines are those of a file.`);
+    return { root, ...selection(inside, flags.lines, await linesOfFile(root, inside, signal)) };
+  }
   if (!stat.isDirectory()) return { root, target: { kind: 'file', path: inside } };
   return { root, target: inside === '' ? { kind: 'workspace' } : { kind: 'folder', path: inside } };
 }
 
-function selection(file: string, path: string, lines: string, isFolder: boolean): Omit<Located, 'root'> {
-  if (isFolder) throw new LongviewError('usage', `${basename(file)} is a folder; --lines are those of a file.`);
+function selection(path: string, lines: string, text: readonly string[]): Omit<Located, 'root'> {
   const [, from, to] = /^(\d{1,7})(?:-(\d{1,7}))?$/.exec(lines) ?? [];
   const startLine = Number(from);
-  const all = readFileSync(file, 'utf8').split('\n');
-  if (all.at(-1) === '') all.pop(); // What follows the last line end is no line.
+  const all = text.at(-1) === '' ? text.slice(0, -1) : text; // What follows the last line end is no line.
   const wanted = Number(to ?? from);
   const endLine = Math.min(wanted, all.length);
   if (!(startLine >= 1 && startLine <= endLine)) {
     throw new LongviewError('usage', `--lines ${lines}: give lines of the file as FIRST-LAST; it has ${all.length}.`);
   }
-  const text = all.slice(startLine - 1, endLine).join('\n');
   return {
-    target: { kind: 'selection', path, startLine, endLine, text },
+    target: { kind: 'selection', path, startLine, endLine, text: all.slice(startLine - 1, endLine).join('\n') },
     ...(wanted > endLine && {
-      note: `${basename(file)} ends at line ${endLine}: lines ${startLine}-${endLine} it is.`,
+      note: `${basename(path)} ends at line ${endLine}: lines ${startLine}-${endLine} it is.`,
     }),
   };
 }
