@@ -7,7 +7,7 @@ import { note, root } from '../../scripts/set-up.mjs';
 import { cacheFolder } from './fetch.mjs';
 
 const built = path => import(join(root, 'out/src', path));
-const { openEngine } = await built('engine/index.js');
+const { atMemorySize, openEngine } = await built('engine/index.js');
 const { dataFolder, findModel } = await built('models/index.js');
 const { DEFAULT_SETTINGS, openWorkspaceMemory, questionTerms } = await built('memory/index.js');
 const { isOfUse, openStore, storeFolder } = await built('memory/store/index.js');
@@ -82,10 +82,11 @@ class Scorer {
 
   /** Float64 [spans] each: attention alone, words alone, both as the product adds them; what it leaves out is -Infinity. */
   async of(question) {
-    const { keyHeads, keyHeadOf, parameters } = this.engine.model.recall;
+    const { keyHeads, keyHeadOf } = this.engine.model.recall;
     const { lexicalWeight } = DEFAULT_SETTINGS;
     const ids = this.parts.map(({ key }) => key);
     const scores = await this.engine.scoreRecall(question, ids);
+    const parameters = atMemorySize(this.engine.model.recall.parameters, scores.slotStart.at(-1));
     const masses = new Map();
     this.parts.forEach(({ path, firstLine, tokens, provenance, slots }, at) => {
       const mass = LineMass.of(provenance, slots, tokens.length, scores, scores.slotStart[at], keyHeadOf);

@@ -3,9 +3,10 @@
  * fitted values: cross-entropy of the function asked for among all functions.
  *
  * score = sum over heads of w·(sum over rows of c·log(mass/n^a + exp(e))) - u·log(nullMass/n^a + exp(e)), n the function's
- * tokens, mass the row's softmax mass on them, c what the row counts, nullMass the contentless question's weighted mean.
- * Attention is lent; everything else is computed here.
+ * tokens, mass the row's softmax mass on them, c what the row counts, nullMass the contentless question's weighted mean, e as
+ * it is for a memory of that size (`floorShift`). Attention is lent; everything else is computed here.
  */
+import { floorShift } from '../engine/index.js';
 import type { HeadAttention, Look } from '../engine/index.js';
 import { zerosLike } from './fit-parameters.js';
 import type { FitParameters } from './fit-parameters.js';
@@ -41,7 +42,7 @@ export class RecallFit {
   ): Promise<readonly Float64Array[]> {
     const scores = questions.map(() => new Float64Array(group.memory.functions));
     for (let head = 0; head < this.keyHeadOf.length; head++) {
-      addScores(scores, valuesOf(parameters, head), await this.look(parameters, head, group, questions));
+      addScores(scores, valuesOf(parameters, head, group.memory), await this.look(parameters, head, group, questions));
     }
     return scores;
   }
@@ -56,12 +57,18 @@ export class RecallFit {
     const seen: Seen[] = [];
     for (let head = 0; head < this.keyHeadOf.length; head++) {
       seen.push(await this.look(parameters, head, group, questions));
-      addScores(scores, valuesOf(parameters, head), seen[head]!);
+      addScores(scores, valuesOf(parameters, head, group.memory), seen[head]!);
     }
     const { loss, byScore } = crossEntropy(scores, questions, group.memory);
     const gradients = zerosLike(parameters);
     for (const [head, own] of seen.entries()) {
-      const { byMass, byWeight } = backThroughScore(valuesOf(parameters, head), gradients, head, own, byScore);
+      const { byMass, byWeight } = backThroughScore(
+        valuesOf(parameters, head, group.memory),
+        gradients,
+        head,
+        own,
+        byScore,
+      );
       const byAttention = new Float32Array(own.attention.length);
       const slots = byAttention.length / byMass.length;
       byMass.forEach((row, at) => {
@@ -157,12 +164,14 @@ interface HeadValues {
   readonly floor: number;
 }
 
-function valuesOf(parameters: FitParameters, head: number): HeadValues {
+/** As they are for a memory of that size. */
+function valuesOf(parameters: FitParameters, head: number, { slots }: SharedMemory): HeadValues {
+  const shift = floorShift(slots[0]?.scales.length ?? 0);
   return {
     weight: parameters.weight[head]!,
     nullWeight: parameters.nullWeight[head]!,
     lengthExponent: parameters.lengthExponent[head]!,
-    floor: Math.exp(parameters.logFloor[head]!),
+    floor: Math.exp(parameters.logFloor[head]! + shift),
   };
 }
 

@@ -11,6 +11,7 @@ import type { Tensor } from './ort.js';
 import { questionQueries } from './question-queries.js';
 import type { RecallHeads } from './recall-heads.js';
 import type { RecallSlots } from './slots.js';
+import { floorShift } from './recall-floor.js';
 import { spanScores, touchedSlots } from './span-scores.js';
 import type { HeadSlots, TouchedSlots } from './span-scores.js';
 import type { TextTokenizer } from './tokenizer.js';
@@ -100,7 +101,13 @@ export class RecallIndex {
         throwIfCancelled(options.signal);
         const rowMass = await this.rowMass(queries[head]!, logSums[head]!, touched);
         scores.set(
-          spanScores({ rowMass, weights: queries[head]!.weights, touched, spans, ...this.floorOf(head) }),
+          spanScores({
+            rowMass,
+            weights: queries[head]!.weights,
+            touched,
+            spans,
+            ...this.floorOf(head, joined.slotStart.at(-1)!),
+          }),
           head * count,
         );
       }
@@ -117,9 +124,9 @@ export class RecallIndex {
     }
   }
 
-  private floorOf(head: number): { lengthExponent: number; floor: number } {
+  private floorOf(head: number, slots: number): { lengthExponent: number; floor: number } {
     const { lengthExponent, logFloor } = this.heads.parameters;
-    return { lengthExponent: lengthExponent[head]!, floor: Math.exp(logFloor[head]!) };
+    return { lengthExponent: lengthExponent[head]!, floor: Math.exp(logFloor[head]! + floorShift(slots)) };
   }
 
   private async rowMass(queries: Queries, logSum: Float32Array, { slots }: TouchedSlots): Promise<Float32Array> {

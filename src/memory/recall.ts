@@ -4,6 +4,7 @@
  * Never shows a file that is not the one that was read: such files are reported as changed and left out.
  */
 import { codeOf, throwIfCancelled, type Result } from '../base/index.js';
+import { atMemorySize } from '../engine/index.js';
 import type { CallOptions, Engine, RecallParameters, RecallScores } from '../engine/index.js';
 import type { Block } from './block.js';
 import { placeName, type Places } from './documents/index.js';
@@ -42,7 +43,8 @@ export async function recallSpans(question: string, limit: number, work: RecallP
   if (parts.length === 0 || limit <= 0) return [];
   const scores = await scored(question, parts, work);
   throwIfCancelled(work.signal);
-  const { keyHeadOf, parameters } = work.engine.model.recall;
+  const { keyHeadOf } = work.engine.model.recall;
+  const parameters = atMemorySize(work.engine.model.recall.parameters, scores.slotStart.at(-1)!);
   const way = new GiveWay();
   const masses: PartMass[] = [];
   for (const [at, part] of parts.entries()) {
@@ -54,7 +56,7 @@ export async function recallSpans(question: string, limit: number, work: RecallP
   const most = keyHeadOf.length === 0 ? texts.length : MOST_TEXTS;
   const chosen = (await chooseTexts(question, texts, parameters, most)).map(at => texts[at]!);
   const cuts = await cutTexts(chosen, work);
-  const candidates = await fused(question, chosen, cuts, work, scores.slotStart);
+  const candidates = await fused(question, chosen, cuts, { ...work, parameters, slotStart: scores.slotStart });
   return exact(candidates, limit, work, new Map(texts.map(({ text }) => [text.path, text.contentHash])));
 }
 
@@ -179,15 +181,22 @@ interface Scored extends PlacedBlock {
   readonly attention: number;
 }
 
+interface ScoredParts extends RecallParts {
+  /** As they are for a memory of this size. */
+  readonly parameters: RecallParameters;
+  /** Where each part's slots begin among all. */
+  readonly slotStart: Uint32Array;
+}
+
 /** Blocks by attention and words: the best by their first score are scored row by row. */
 async function fused(
   question: string,
   texts: readonly ScorableText[],
   cuts: readonly (CutText | undefined)[],
-  work: RecallParts,
-  slotStart: Uint32Array,
+  work: ScoredParts,
 ): Promise<Candidate[]> {
-  const { keyHeads, parameters } = work.engine.model.recall;
+  const { keyHeads } = work.engine.model.recall;
+  const { parameters } = work;
   const blocks: Scored[] = [];
   const terms: { index: CutText['terms']; blocks: readonly Block[] }[] = [];
   const way = new GiveWay();
@@ -210,7 +219,6 @@ async function fused(
     question,
     shortlist.map(at => blocks[at]!),
     work,
-    slotStart,
   );
   const own = standardised(shortlist.map(at => words[at]!));
   return standardised(attention).map((score, at) => {
@@ -220,13 +228,9 @@ async function fused(
 }
 
 /** The whole formula of `rank.ts` for some blocks. */
-async function rowScores(
-  question: string,
-  blocks: readonly Scored[],
-  work: RecallParts,
-  slotStart: Uint32Array,
-): Promise<number[]> {
-  const { keyHeads, parameters } = work.engine.model.recall;
+async function rowScores(question: string, blocks: readonly Scored[], work: ScoredParts): Promise<number[]> {
+  const { keyHeads } = work.engine.model.recall;
+  const { parameters, slotStart } = work;
   if (keyHeads === 0 || blocks.length === 0) return blocks.map(({ attention }) => attention);
   const parts = work.index.all();
   const shares = await spanShares(blocks, parts, slotStart, keyHeads);

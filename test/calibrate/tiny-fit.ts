@@ -68,6 +68,6 @@ export function tinyParameters(seed: number): FitParameters {
   const parameters = unfitted(keyHeadOf.length, SIZE);
   for (const values of Object.values(parameters) as Float64Array[])
     values.forEach((value, i) => (values[i] = value + (random() - 0.5) * 0.6));
-  parameters.logFloor.fill(-4);
+  parameters.logFloor.fill(-9);
   return parameters;
 }
