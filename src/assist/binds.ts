@@ -38,7 +38,10 @@ const body = /^\s*(?:(?::|->|throws\b|noexcept\b|const\b|override\b)[^;=(){}]*(?
 
 export function bindsAnywhere(name: string, text: string, family: Family): boolean {
   if (family === 'prose' || family === 'data') return false;
-  const place = new RegExp(`(?<![\\p{L}\\p{N}_$.])${name.replace(/\$/g, '\\$&')}(?![\\p{L}\\p{N}_$])`, 'gu');
+  const place = new RegExp(
+    `(?<![\\p{L}\\p{M}\\p{N}_$.])${name.replace(/\$/g, '\\$&')}(?![\\p{L}\\p{M}\\p{N}_$])`,
+    'gu',
+  );
   let seen = 0;
   for (const { index } of text.matchAll(place)) {
     if (++seen > MOST_PLACES) break;

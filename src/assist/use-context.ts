@@ -40,7 +40,7 @@ const selfNames = new Set(['self', 'this', 'cls', ...parentNames]);
 /** `before` ends with the identifier; `text` is the file's, for its imports. */
 export function useContext(identifier: string, before: string, text: string): UseContext {
   const left = before.slice(0, before.length - identifier.length);
-  const dot = /([\p{L}\p{N}_$]+|[)\]}"'`])?\s*(?:\?\.|!\.|(?<!\.)\.|::|->)[ \t]*$/u.exec(left);
+  const dot = /([\p{L}\p{M}\p{N}_$]+|[)\]}"'`])?\s*(?:\?\.|!\.|(?<!\.)\.|::|->)[ \t]*$/u.exec(left);
   // Python's `super().name`.
   const isParentCall = dot !== null && /(?<![\w$.])super\s*\([^()]*\)\s*\.[ \t]*$/.test(left);
   const called = isParentCall ? 'super' : dot?.[1];
@@ -58,7 +58,7 @@ export function useContext(identifier: string, before: string, text: string): Us
 }
 
 function namesOf(text: string): ReadonlySet<string> {
-  return new Set(text.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu));
+  return new Set(text.match(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu));
 }
 
 export function isSelf(receiver: string | undefined): boolean {
@@ -122,7 +122,7 @@ function importOf(statement: string): Import {
     .split(/[./\\:]+/)
     .filter(part => part !== '')
     .map(part => part.toLowerCase());
-  return { module, names: new Set(statement.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? []) };
+  return { module, names: new Set(statement.match(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu) ?? []) };
 }
 
 function depthOf(text: string): number {
@@ -146,7 +146,7 @@ function classesAround(left: string): string[] {
     const head = /^\s*(?:[\w@]+\s+)*?(?:class|struct|trait|interface|impl(?:<.*?>)?|module|object)\s+(.*)$/.exec(
       line,
     )?.[1];
-    if (head !== undefined) return head.match(/[\p{L}_$][\p{L}\p{N}_$]*/gu) ?? [];
+    if (head !== undefined) return head.match(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu) ?? [];
   }
   return [];
 }

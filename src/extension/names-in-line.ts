@@ -11,7 +11,7 @@ export interface NameInLine {
   readonly isCall: boolean;
 }
 
-const identifier = /[\p{L}_$][\p{L}\p{N}_$]*/gu;
+const identifier = /[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu;
 const keywords = new Set(
   (
     'abstract and any as assert async await auto base begin bool boolean break byte case catch char class const constructor continue crate debugger ' +
@@ -60,7 +60,9 @@ export function sharedUse(line: string, { name, start }: NameInLine): string | u
   const left = line.slice(0, start);
   if (!/(?:\.|::|->)\s*$/.test(left)) return name;
   const receiver =
-    /[\p{L}_$][\p{L}\p{N}_$]*(?:(?:\.|::|->)[\p{L}_$][\p{L}\p{N}_$]*)*(?=(?:\?\.|!\.|\.|::|->)\s*$)/u.exec(left)?.[0];
+    /[\p{L}_$][\p{L}\p{M}\p{N}_$]*(?:(?:\.|::|->)[\p{L}_$][\p{L}\p{M}\p{N}_$]*)*(?=(?:\?\.|!\.|\.|::|->)\s*$)/u.exec(
+      left,
+    )?.[0];
   return receiver === undefined || /^(?:this|self|cls|super|base|parent)\b/i.test(receiver)
     ? undefined
     : `${receiver}.${name}`;

@@ -11,6 +11,36 @@ function list(path: string, text: string): string[] {
 
 const cases: readonly (readonly [path: string, text: string, expected: readonly string[]])[] = [
   [
+    'größe.ts',
+    `export function größeVon(x: number) {
+}
+export class Übersicht {
+  readonly maß = 3;
+  имяФайла(): string {
+  }
+}
+export const 設定 = { 名前: 1 };
+`,
+    [
+      '1 function größeVon',
+      '3 class Übersicht',
+      '4 field Übersicht.maß',
+      '5 method Übersicht.имяФайла',
+      '8 constant 設定',
+    ],
+  ],
+  [
+    'größe.py',
+    'def prüfe(größe):\n    pass\nα, β = 1, 2\nनाम = 3\n',
+    ['1 function prüfe', '3 constant α', '3 constant β', '4 constant नाम'],
+  ],
+  [
+    'größe.go',
+    'type Größe struct {\n\tMaß, Länge int\n}\n',
+    ['1 type Größe', '2 field Größe.Maß', '2 field Größe.Länge'],
+  ],
+  ['größe.yaml', 'größe:\n  länge: 3\n', ['1 key größe', '2 key größe.länge']],
+  [
     'a.py',
     `"""
 def not_one(): in a docstring

@@ -12,7 +12,7 @@ export interface RecallFlags extends GlobalFlags {
   readonly dir?: string;
 }
 
-const word = /[\p{L}_$][\p{L}\p{N}_$]*/gu;
+const word = /[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu;
 
 export async function runRecall(call: Call, place: string, flags: RecallFlags): Promise<void> {
   const { surface, signal } = call;

@@ -1,5 +1,6 @@
 /** Keys of configuration files and headings of documents that name something. Never looks at values. */
 import { indentOf } from '../indentation.js';
+import { groupsIn, seenText } from './any-letters.js';
 import { MAX_DEFINITIONS, owned, type Definition } from './definition.js';
 
 const key: Readonly<Record<string, RegExp>> = {
@@ -24,8 +25,9 @@ export function dataDefinitions(id: string, lines: readonly string[]): Definitio
   for (let at = 0; at < lines.length && out.length < MAX_DEFINITIONS; at++) {
     const text = lines[at]!.trim();
     if (text === '' || /^(?:#|\/\/|;)/.test(text)) continue;
-    const header = id === 'toml' || id === 'ini' ? section.exec(text)?.groups?.['name'] : undefined;
-    const name = header ?? pattern.exec(text)?.groups?.['name'];
+    const shown = seenText(text);
+    const header = id === 'toml' || id === 'ini' ? groupsIn(section, shown)?.['name'] : undefined;
+    const name = header ?? groupsIn(pattern, shown)?.['name'];
     if (name === undefined) continue;
     const indent = indentOf(lines[at]!);
     while (parents.length > 0 && parents.at(-1)!.indent >= indent) parents.pop();
@@ -53,7 +55,7 @@ export function headingDefinitions(lines: readonly string[]): Definition[] {
     if (fenced || out.length >= MAX_DEFINITIONS) return;
     const text =
       heading.exec(line)?.groups?.['text'] ?? (underline.test(lines[at + 1] ?? '') ? line.trim() : undefined);
-    const name = text === undefined ? undefined : named.exec(text)?.groups?.['name'];
+    const name = text === undefined ? undefined : groupsIn(named, seenText(text))?.['name'];
     if (name !== undefined && isIdentifier(name, text!)) out.push({ name: owned(name), kind: 'heading', line: at + 1 });
   });
   return out;

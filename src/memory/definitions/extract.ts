@@ -3,6 +3,7 @@
  * function can name (a local) is left out. Never looks inside comments and strings of several lines.
  */
 import { indentOf } from '../indentation.js';
+import { allGroupsIn, groupsIn, seenText, type SeenText } from './any-letters.js';
 import { cRules, curlyRules } from './curly-rules.js';
 import { goRules, otherRules, pythonRules, rubyRules, rustRules, shellRules } from './code-rules.js';
 import { dataDefinitions, headingDefinitions } from './data-definitions.js';
@@ -33,7 +34,7 @@ const closing = /^(?:[)\]}>{]|end\b|fi\b|done\b|esac\b)/;
 /** Lines whose deeper lines are still part of what is around them. */
 const transparent =
   /^(?:if|else|elif|try|except|finally|with|for|while|do\b|unless|when|begin|#|public|private|protected|template)/;
-const anyName = /^~?[\p{L}_$][\p{L}\p{N}_$:?!=-]*$/u;
+const anyName = /^~?[\p{L}_$][\p{L}\p{M}\p{N}_$:?!=-]*$/u;
 
 interface Scope {
   readonly indent: number;
@@ -93,16 +94,17 @@ function codeDefinitions(family: CodeFamily, lines: readonly string[], code: rea
     const isAside = isDirective || isClosing;
     if (!isAside) while (scopes.length > 1 && scopes.at(-1)!.indent >= indent) scopes.pop();
     const scope = isAside ? scopes[0]! : scopes.at(-1)!;
-    const match = isClosing && (family !== 'c' || indent > 0) ? undefined : matching(rules, text, scope.kind, reserved);
+    const seen = seenText(text);
+    const match = isClosing && (family !== 'c' || indent > 0) ? undefined : matching(rules, seen, scope.kind, reserved);
     const name = match?.name;
     const container = match?.within ?? (scope.kind === 'file' ? undefined : scope.name);
     if (match?.rule.kind && name !== undefined) {
       const kind = match.rule.kind === 'function' && container !== undefined ? 'method' : match.rule.kind;
       out.push({ name: owned(name), kind, line: at + 1, ...(container === undefined ? {} : { container }) });
     }
-    for (const field of match?.rule.fields === undefined ? [] : text.matchAll(match.rule.fields)) {
+    for (const field of match?.rule.fields === undefined ? [] : allGroupsIn(match.rule.fields, seen)) {
       out.push({
-        name: owned(field.groups!['name']!),
+        name: owned(field['name']!),
         kind: match?.rule.kind ?? 'field',
         line: at + 1,
         ...(container === undefined ? {} : { container }),
@@ -122,18 +124,18 @@ function codeDefinitions(family: CodeFamily, lines: readonly string[], code: rea
 
 function matching(
   rules: readonly LineRule[],
-  text: string,
+  text: SeenText,
   scope: ScopeKind,
   reserved: ReadonlySet<string>,
 ): { rule: LineRule; name?: string; within?: string } | undefined {
   if (scope === 'other') return undefined;
   for (const rule of rules) {
     if (!rule.within.includes(scope)) continue;
-    const groups = rule.pattern.exec(text);
+    const groups = groupsIn(rule.pattern, text);
     if (!groups) continue;
-    const name = groups.groups?.['name'];
+    const name = groups['name'];
     if (name !== undefined && ((reserved.has(name) && !rule.declares) || !anyName.test(name))) continue;
-    return { rule, name, within: groups.groups?.['in'] };
+    return { rule, name, within: groups['in'] };
   }
   return undefined;
 }

@@ -2,6 +2,7 @@
  * Names that stand where definitions do, in any scope: after a word that declares, before `=` or `:`, before a parameter list
  * and a brace. For names that the line rules do not list anywhere; never for certainty. No parser.
  */
+import { allGroupsIn, seenText } from './any-letters.js';
 import { MAX_DEFINITIONS, owned, type Family } from './definition.js';
 import { reservedIn } from './line-rule.js';
 
@@ -43,8 +44,8 @@ export function likelyDefinitions(
   const pattern = patterns[family];
   const reserved = reservedIn(family);
   for (let at = 0; at < code.length && found.size < MAX_DEFINITIONS; at++) {
-    for (const { groups } of code[at]!.matchAll(pattern)) {
-      const name = groups!['declared'] ?? groups!['target'] ?? groups!['typed'] ?? groups!['method']!;
+    for (const groups of allGroupsIn(pattern, seenText(code[at]!))) {
+      const name = groups['declared'] ?? groups['target'] ?? groups['typed'] ?? groups['method']!;
       if (known.has(name) || found.has(name) || reserved.has(name)) continue;
       found.set(owned(name), at + 1);
     }
