@@ -47,6 +47,7 @@ function placed(pattern: RegExp): RegExp {
 }
 
 function lettersOf(match: RegExpExecArray | RegExpMatchArray, text: string): Groups {
-  const places = Object.entries(match.indices?.groups ?? {});
+  const groups: Readonly<Record<string, readonly [number, number] | undefined>> = match.indices?.groups ?? {};
+  const places = Object.entries(groups);
   return Object.fromEntries(places.map(([name, place]) => [name, place && text.slice(place[0], place[1])]));
 }
