@@ -2,11 +2,10 @@
  * Recall values for a model from texts that ask for their own functions: reads them, finds the heads that look things up
  * (or goes on from those the model has), fits their values, and measures on files that were held out. Writes nothing.
  */
-import { availableParallelism } from 'node:os';
 import { throwIfCancelled } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import { fitGraphs } from '../convert/index.js';
-import { openCalibration } from '../engine/index.js';
+import { automaticThreads, openCalibration } from '../engine/index.js';
 import { DEFAULT_SETTINGS } from '../memory/index.js';
 import type { Calibration, RecallCalibration, RecallFigures, RecallSettings } from '../engine/index.js';
 import { allKeyHeads, keyHeadPlace, rankHeads, takeHeads } from './choose-heads.js';
@@ -48,14 +47,12 @@ export interface Calibrated {
 
 /** Tokens of recall slots that share one softmax while it trains: what a repository of that size would hold. */
 const GROUP_TOKENS = 16_000;
-/** As the engine's process takes. */
-const MOST_THREADS = 8;
 /** Heads are told apart by this many questions. */
 const CHOOSING_QUESTIONS = 64;
 
 /** Throws `usage`, `not-found`, `unsupported`, `bad-format` and `cancelled`. */
 export async function calibrate(modelFolder: string, options: CalibrateOptions): Promise<Calibrated> {
-  const threads = options.threads ?? Math.min(MOST_THREADS, availableParallelism());
+  const threads = options.threads ?? automaticThreads();
   const calibration = await openCalibration(modelFolder, { threads, graphs: fitGraphs });
   try {
     return await new Run(calibration, options).all();

@@ -38,6 +38,7 @@ export type { RecallCalibration, RecallFigures, RecallSettings } from './graph-c
 export { openTokenCounter } from './token-counter.js';
 export { runGraphs } from './verify.js';
 export { runGraphsApart } from './process/check-graphs.js';
+export { automaticThreads } from './threads.js';
 export { acceleratorsOf } from './providers.js';
 export { probeApart } from './process/probe-apart.js';
 export type { ProbeOutcome } from './process/probe-apart.js';

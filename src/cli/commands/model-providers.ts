@@ -2,7 +2,6 @@
  * `longview model providers`: what each execution provider that this platform can have does with a model, tried anew in
  * processes of their own. Keeps nothing: the engine makes and keeps its own choice.
  */
-import { availableParallelism } from 'node:os';
 import type { NodePlaces, ProviderReport } from '../../engine/index.js';
 import { findModel } from '../../models/index.js';
 import { dataOf, type Call, type GlobalFlags } from '../house.js';
@@ -16,8 +15,8 @@ interface Row extends Partial<ProviderReport> {
 
 export async function runModelProviders({ surface, signal }: Call, name: string | undefined, flags: GlobalFlags) {
   const model = await findModel(dataOf(flags), name ?? flags.model);
-  const { acceleratorsOf, probeApart } = await import('../../engine/index.js');
-  const threads = flags.threads ?? Math.min(8, availableParallelism());
+  const { acceleratorsOf, automaticThreads, probeApart } = await import('../../engine/index.js');
+  const threads = flags.threads ?? automaticThreads();
   const wanted = flags.provider === undefined || flags.provider === 'auto' ? undefined : flags.provider;
   const rows: Row[] = [];
   for (const provider of wanted ? [wanted] : ['cpu', ...acceleratorsOf(process.platform)]) {

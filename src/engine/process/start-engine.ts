@@ -25,6 +25,7 @@ import type {
 } from '../engine.js';
 import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from '../slots.js';
 import { isAccelerator } from '../providers.js';
+import { automaticThreads } from '../threads.js';
 import { chooseApart, forgetOutcome } from './choose-apart.js';
 import { crashed } from './crashed.js';
 import type { CallMessage, CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
@@ -32,7 +33,7 @@ import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
 
 export interface StartOptions {
   readonly modelFolder: string;
-  /** Default: the machine's cores, at most 8. */
+  /** Default: `automaticThreads`. */
   readonly threads?: number;
   readonly provider?: string;
   /** Lets what else runs on the machine, the parent above all, have the processor first. Default false. */
@@ -48,7 +49,6 @@ export interface StartOptions {
 
 const RESTARTS = 4;
 const RESTART_WINDOW_MS = 3 * 60_000;
-const MAX_THREADS = 8;
 const CORES = availableParallelism();
 
 /** Starts the process and waits until its model is loaded. Throws what loading throws. */
@@ -294,7 +294,7 @@ class EngineProcess implements Engine {
   }
 
   private get threads(): number {
-    return Math.min(this.options.threads ?? Math.min(MAX_THREADS, CORES), 4 * CORES);
+    return Math.min(this.options.threads ?? automaticThreads(), 4 * CORES);
   }
 
   private async launch(provider: string | undefined): Promise<void> {
