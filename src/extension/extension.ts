@@ -20,6 +20,8 @@ import { activateMemoryView } from './memory-view.js';
 import { Models, activateModels } from './models.js';
 import { notices } from './notices.js';
 import { activatePortable } from './portable.js';
+import { PowerGate } from './power-gate.js';
+import { isOnBattery } from './power.js';
 import { Reading } from './reading.js';
 import { DefinitionRequests } from './definition-requests.js';
 import { activateHover } from './hover.js';
@@ -36,7 +38,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const serverFile = vscode.Uri.joinPath(context.extensionUri, 'dist', 'server.js').fsPath;
   const client = new ServerClient(serverFile, serverOptions, log, notices(log));
   const documents = new AnswerDocuments();
-  const reading = new Reading(client, context.workspaceState, log);
+  const power = new PowerGate({
+    isOnBattery,
+    mayUseBattery: () => vscode.workspace.getConfiguration(section).get<boolean>(setting.onBattery) === true,
+  });
+  const reading = new Reading(client, context.workspaceState, log, power);
   const services: Services = { context, client, documents, log, reading, models: new Models(client) };
   const askView = new AskView(services);
   const definitions = new DefinitionRequests(client);
@@ -65,7 +71,11 @@ export function activate(context: vscode.ExtensionContext): void {
     activateMcpProvider(services),
     vscode.commands.registerCommand(command.showLog, () => log.show()),
     vscode.workspace.onDidChangeConfiguration(change => {
-      if (serverSettings.some(name => change.affectsConfiguration(`${section}.${name}`))) void restart(services);
+      const affects = (name: string): boolean => change.affectsConfiguration(`${section}.${name}`);
+      // The next request starts a server with the settings of then.
+      if (serverSettings.some(affects)) void reading.restart(() => client.stop());
+      else if (affects(setting.cpuShare)) void reading.restart();
+      if (affects(setting.onBattery)) power.check();
     }),
   );
 }
@@ -79,11 +89,3 @@ const serverSettings = [
   setting.ram,
   setting.disk,
 ];
-
-/** The next request starts a server with the settings of then. */
-async function restart({ client, reading }: Services): Promise<void> {
-  const goesOn = reading.state.kind === 'reading';
-  await reading.pause();
-  await client.stop();
-  if (goesOn) await reading.start();
-}

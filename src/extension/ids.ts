@@ -42,6 +42,7 @@ export const setting = {
   disk: 'memory.disk',
   startReading: 'reading.start',
   cpuShare: 'reading.cpuShare',
+  onBattery: 'reading.onBattery',
   inlayHints: 'inlayHints.enabled',
 } as const;
 

@@ -27,7 +27,9 @@ export function activateLanguageStatus({ client, reading, log }: Services): vsco
       const { file } = await client.request(method.freshness, { folder: folder.uri.toString(), path }, token);
       if (token.isCancellationRequested) return;
       item.text = freshness(file);
-      item.detail = file && file.tokens > 0 ? vscode.l10n.t('{0} tokens', file.tokens) : undefined;
+      const isUnread = file?.state === 'stale' || file?.state === 'waiting';
+      if (isUnread && reading.state.kind === 'onBattery') item.detail = vscode.l10n.t('Waiting: on battery');
+      else item.detail = file && file.tokens > 0 ? vscode.l10n.t('{0} tokens', file.tokens) : undefined;
       item.severity =
         file?.state === 'stale' ? vscode.LanguageStatusSeverity.Warning : vscode.LanguageStatusSeverity.Information;
     } catch (error) {

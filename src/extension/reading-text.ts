@@ -21,6 +21,8 @@ export function statusText(state: ReadingState): StatusText {
       return plain('$(shield) Longview', vscode.l10n.t('Longview reads nothing in Restricted Mode.'));
     case 'noModel':
       return { text: '$(book) Longview', tooltip: vscode.l10n.t('Longview needs a model once.'), warning: true };
+    case 'onBattery':
+      return plain('$(plug) Longview', vscode.l10n.t('Waiting: on battery. Read Now reads all the same.'));
     case 'paused':
       return plain('$(debug-pause) Longview', vscode.l10n.t('Longview paused. What was read is kept.'));
     case 'problem':

@@ -8,12 +8,15 @@ import { TimeLeft, messageOf } from '../base/index.js';
 import { method, type CoverageCounts, type ProgressEvent, type ReadParams } from '../protocol/index.js';
 import { foldersOnDisk, labelOf } from './folder-choice.js';
 import { section, setting } from './ids.js';
+import type { PowerGate } from './power-gate.js';
 import { ServerEnded, type ServerClient } from './server-client.js';
 
 export type ReadingState =
   /** Not asked to read yet. */
   | { readonly kind: 'idle' }
   | { readonly kind: 'noFolder' | 'untrusted' | 'noModel' | 'paused' }
+  /** Begins, or goes on, by itself when the machine is plugged in. */
+  | { readonly kind: 'onBattery' }
   | {
       readonly kind: 'reading';
       readonly folder: string;
@@ -35,6 +38,14 @@ const retryMs = 1000;
 /** After files were read that changed, the workspace state is brought up to date at most this often. */
 const stateEveryMs = 60_000;
 
+interface Run {
+  readonly extent: Extent;
+  /** Nobody asked for it: it leaves the battery alone. */
+  readonly byItself: boolean;
+  readonly stop: vscode.CancellationTokenSource;
+  readonly done: Promise<void>;
+}
+
 /** What is read: everything that a look at the folders finds, or what the server said has changed. */
 type Extent = Pick<ReadParams, 'walk' | 'state' | 'forgotten'>;
 const everything: Extent = {};
@@ -44,7 +55,7 @@ const changedState: Extent = { walk: false };
 export class Reading implements vscode.Disposable {
   private current: ReadingState = { kind: 'idle' };
   private readonly changed = new vscode.EventEmitter<ReadingState>();
-  private running: { readonly stop: vscode.CancellationTokenSource; readonly done: Promise<void> } | undefined;
+  private running: Run | undefined;
   private readonly subscriptions: { dispose(): unknown }[];
   /** Times that files changed while it read. */
   private changesMeanwhile = 0;
@@ -55,6 +66,7 @@ export class Reading implements vscode.Disposable {
     private readonly client: ServerClient,
     private readonly memento: vscode.Memento,
     private readonly log: vscode.LogOutputChannel,
+    private readonly power: PowerGate,
   ) {
     const timer = setTimeout(() => void this.startByItself(), startDelayMs);
     this.subscriptions = [
@@ -67,7 +79,9 @@ export class Reading implements vscode.Disposable {
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => void this.startByItself()),
       vscode.workspace.onDidChangeWorkspaceFolders(() => {
-        if (this.current.kind === 'reading' || this.current.kind === 'ready') void this.start();
+        const { kind } = this.current;
+        if (kind === 'reading' || kind === 'ready' || kind === 'onBattery')
+          void this.begin(everything, this.running?.byItself ?? true);
       }),
     ];
     this.lookAround();
@@ -86,11 +100,16 @@ export class Reading implements vscode.Disposable {
    * Reads all folders; resolves when it is done, paused or failed. A call while it runs begins again with what is there now.
    * `forgotten`: the user wants what was forgotten, too.
    */
-  async start({ forgotten }: Pick<Extent, 'forgotten'> = {}): Promise<void> {
+  start({ forgotten }: Pick<Extent, 'forgotten'> = {}): Promise<void> {
+    return this.begin({ ...everything, forgotten }, false);
+  }
+
+  /** What reads, or waits for power, begins again after `change`. */
+  async restart(change?: () => Promise<void>): Promise<void> {
+    const { running } = this;
     await this.stop();
-    if (!this.lookAround()) return;
-    void this.memento.update(isPausedKey, undefined);
-    await this.run({ ...everything, forgotten });
+    await change?.();
+    if (running) await this.begin(running.extent, running.byItself);
   }
 
   async pause(): Promise<void> {
@@ -105,15 +124,22 @@ export class Reading implements vscode.Disposable {
     for (const subscription of this.subscriptions) subscription.dispose();
   }
 
-  private async run(extent: Extent): Promise<void> {
+  private async begin(extent: Extent, byItself: boolean): Promise<void> {
+    await this.stop();
+    if (!this.lookAround()) return;
+    void this.memento.update(isPausedKey, undefined);
+    await this.run(extent, byItself);
+  }
+
+  private async run(extent: Extent, byItself: boolean): Promise<void> {
     if (extent.state !== false) {
       clearTimeout(this.stateTimer);
       this.stateTimer = undefined;
     }
     const before = this.changesMeanwhile;
     const stop = new vscode.CancellationTokenSource();
-    const done = this.readAll(stop.token, extent);
-    this.running = { stop, done };
+    const done = byItself ? this.readPluggedIn(stop.token, extent) : this.readAll(stop.token, extent);
+    this.running = { extent, byItself, stop, done };
     await done;
     this.forgetRun(stop);
     if (this.changesMeanwhile > before) await this.readChanges(changedFiles);
@@ -125,7 +151,7 @@ export class Reading implements vscode.Disposable {
     if (when === 'never') return;
     if (this.running) this.changesMeanwhile++;
     if (this.running || this.current.kind !== 'ready') return;
-    await this.run(extent);
+    await this.run(extent, true);
     if (extent.state === false) this.updateStateLater();
   }
 
@@ -152,7 +178,7 @@ export class Reading implements vscode.Disposable {
     const wanted = when === 'always' || (when !== 'never' && this.wasRead);
     if (!wanted || this.current.kind === 'reading') return;
     if (this.memento.get(isPausedKey) === true && this.lookAround()) this.set({ kind: 'paused' });
-    else await this.start();
+    else await this.begin(everything, true);
   }
 
   /** False, with the state saying why, where nothing can be read. */
@@ -161,6 +187,17 @@ export class Reading implements vscode.Disposable {
     else if (!vscode.workspace.isTrusted) this.set({ kind: 'untrusted' });
     else return true;
     return false;
+  }
+
+  private async readPluggedIn(token: vscode.CancellationToken, extent: Extent): Promise<void> {
+    const stopped = new AbortController();
+    token.onCancellationRequested(() => stopped.abort());
+    const read = (signal: AbortSignal): Promise<void> => {
+      const stop = new vscode.CancellationTokenSource();
+      signal.addEventListener('abort', () => stop.cancel());
+      return this.readAll(stop.token, extent);
+    };
+    await this.power.run(stopped.signal, read, () => this.set({ kind: 'onBattery' }));
   }
 
   private async readAll(token: vscode.CancellationToken, extent: Extent): Promise<void> {
