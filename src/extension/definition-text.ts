@@ -3,6 +3,7 @@
  * it is followed, so nothing is fetched. What is not certain is worded so. Knows nothing of the editor.
  */
 import type { DefinitionCandidate, RecallAtReply } from '../protocol/index.js';
+import { visibleText } from './visible-text.js';
 
 /** How the words are translated, and where a candidate links to. */
 export interface HoverText {
@@ -18,7 +19,7 @@ export function hoverMarkdown(reply: RecallAtReply, { translate, linkTo }: Hover
   const [best] = reply.candidates;
   if (reply.certainty === 'none' || !best) return undefined;
   const link = (one: DefinitionCandidate): string =>
-    `[${escapeMarkdown(`${one.path}:${one.startLine}`)}](${linkTo(one)})`;
+    `[${escapeMarkdown(visibleText(`${one.path}:${one.startLine}`))}](${linkTo(one)})`;
   const how = `*Longview: ${escapeMarkdown(reply.how)}*`;
   if (reply.certainty === 'one') {
     return [...definition(best, Infinity), `${link(best)}  \n${how}`].join('\n\n');
@@ -47,10 +48,11 @@ function definition(
   },
   lines: number,
 ): string[] {
-  const all = signature.split('\n');
-  const code = all.length > lines ? [...all.slice(0, lines), '…'].join('\n') : signature;
+  const whole = visibleText(signature);
+  const all = whole.split('\n');
+  const code = all.length > lines ? [...all.slice(0, lines), '…'].join('\n') : whole;
   const blocks = [fenced(code, languageId ?? '')];
-  if (documentation) blocks.push(documentation.split('\n').map(escapeMarkdown).join('  \n'));
+  if (documentation) blocks.push(visibleText(documentation).split('\n').map(escapeMarkdown).join('  \n'));
   return blocks;
 }
 
@@ -73,5 +75,5 @@ export function escapeMarkdown(text: string): string {
 
 /** `→ src/x.ts:12`. */
 export function hintText({ path, startLine }: Pick<DefinitionCandidate, 'path' | 'startLine'>): string {
-  return `→ ${path}:${startLine}`;
+  return visibleText(`→ ${path}:${startLine}`);
 }

@@ -98,5 +98,14 @@ suite('hover text', () => {
     assert.ok(shown.startsWith('````python\n'), 'the fence is longer than the one inside');
   });
 
+  test('what reorders text, and control characters, are made visible: code reads as it runs', () => {
+    const hidden = candidate('lib/\u202epy.a', 'def send(x):  # \u2066admin\u2069', 'Sends.\u202e\u001b');
+    const shown = text({ candidates: [hidden], certainty: 'one', how: 'only one' })!;
+    assert.match(shown, /def send\(x\): {2}# \[U\+2066\]admin\[U\+2069\]\n/);
+    assert.match(shown, /Sends\\\.\\\[U\\\+202E\\\]␛\n/);
+    assert.match(shown, /\[lib\/\\\[U\\\+202E\\\]py\\\.a:3\]/);
+    assert.equal(hintText({ path: '\u202ex.ts', startLine: 1 }), '→ [U+202E]x.ts:1');
+  });
+
   test('hint', () => assert.equal(hintText({ path: 'src/x.ts', startLine: 12 }), '→ src/x.ts:12'));
 });
