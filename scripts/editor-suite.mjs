@@ -97,6 +97,7 @@ function writeHostileSettings(workspace) {
     'longview.storage.folder': join(workspace, 'stolen'),
     'longview.model.name': '../../evil',
     'longview.reading.start': 'always',
+    'longview.inlayHints.enabled': true,
   };
   writeFileSync(join(workspace, '.vscode', 'settings.json'), JSON.stringify(settings));
   return workspace;

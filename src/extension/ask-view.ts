@@ -38,7 +38,10 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.subscriptions = [
       vscode.window.registerWebviewViewProvider(view.ask, this),
       vscode.workspace.onDidChangeWorkspaceFolders(() => this.session.foldersChanged()),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => this.start()),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => {
+        this.start();
+        if (this.isReady) void this.lookForModel();
+      }),
     ];
   }
 
@@ -94,6 +97,11 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.post({ type: 'start', strings: askStrings(), ...this.session.state });
   }
 
+  /** It takes a server, and in Restricted Mode none is started. */
+  private async lookForModel(): Promise<void> {
+    if (vscode.workspace.isTrusted) await this.session.lookForModel();
+  }
+
   private async bringUp(): Promise<void> {
     await vscode.commands.executeCommand(`${view.ask}.focus`);
     this.focusIfReady();
@@ -113,7 +121,7 @@ export class AskView implements vscode.WebviewViewProvider, vscode.Disposable {
         this.isReady = true;
         this.start();
         this.focusIfReady();
-        return session.lookForModel();
+        return this.lookForModel();
       case 'ask':
         await session.ask({ question: message.question });
         return;

@@ -66,7 +66,8 @@ async function report({ client, context, models, reading }: Services): Promise<s
       ];
     })),
   ];
-  for (const folder of foldersOnDisk()) {
+  // Nothing looks at a folder that is not trusted.
+  for (const folder of vscode.workspace.isTrusted ? foldersOnDisk() : []) {
     lines.push('', `## Folder ${labelOf(folder)}`);
     lines.push(
       ...(await tried(async () => {

@@ -35,7 +35,7 @@ async function forgetWorkspace(services: Services, consent: boolean): Promise<vo
   const detail = vscode.l10n.t('The files stay as they are. Reading them again takes as long as the first time.');
   if (!consent && (await vscode.window.showWarningMessage(question, { modal: true, detail }, forget)) !== forget)
     return;
-  await services.reading.pause();
+  if (services.reading.state.kind !== 'ready') await services.reading.pause();
   await request(services, folder);
   void vscode.window.showInformationMessage(vscode.l10n.t('All that was read of {0} is forgotten.', labelOf(folder)));
 }

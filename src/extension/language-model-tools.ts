@@ -23,6 +23,7 @@ interface RecallInput extends FolderInput {
 
 interface AskInput extends FolderInput {
   readonly question: string;
+  readonly maxTokens?: number;
   readonly readSeconds?: number;
 }
 
@@ -46,9 +47,9 @@ export function activateLanguageModelTools({ client }: Services): vscode.Disposa
     }),
     register<AskInput>(tool.ask, client, {
       says: ({ question }) => vscode.l10n.t('Asking Longview: "{0}"', question),
-      run: async ({ question, readSeconds }, folder, token) => {
+      run: async ({ question, maxTokens, readSeconds }, folder, token) => {
         await readFor(readSeconds, client, folder, token);
-        const params = { folder: uriOf(folder), question, now: true };
+        const params = { folder: uriOf(folder), question, maxTokens, now: true };
         return (await client.request(method.ask, params, token)).answer;
       },
     }),

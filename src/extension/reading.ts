@@ -112,8 +112,9 @@ export class Reading implements vscode.Disposable {
     if (running) await this.begin(running.extent, running.byItself);
   }
 
+  /** Stops what runs; nothing is read by itself, changes neither, until the user goes on. Nothing where nothing would be read. */
   async pause(): Promise<void> {
-    if (!this.running) return;
+    if (!this.running && this.current.kind !== 'ready') return;
     await this.stop();
     await this.memento.update(isPausedKey, true);
     this.set({ kind: 'paused' });
@@ -176,6 +177,8 @@ export class Reading implements vscode.Disposable {
   private async startByItself(): Promise<void> {
     const when = settings().get<string>(setting.startReading);
     const wanted = when === 'always' || (when !== 'never' && this.wasRead);
+    // The trust that was missing may be there now.
+    if (this.current.kind === 'untrusted' && this.lookAround()) this.set({ kind: 'idle' });
     if (!wanted || this.current.kind === 'reading') return;
     if (this.memento.get(isPausedKey) === true && this.lookAround()) this.set({ kind: 'paused' });
     else await this.begin(everything, true);

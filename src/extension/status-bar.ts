@@ -46,12 +46,12 @@ interface MenuItem extends vscode.QuickPickItem {
 
 /** Everything of the palette that fits the moment. */
 async function showMenu({ reading }: Services): Promise<void> {
-  const reads = reading.state.kind === 'reading';
+  const { kind } = reading.state;
+  const readNow = { id: command.readNow, label: `$(book) ${vscode.l10n.t('Read Now')}` };
+  const pause = { id: command.pause, label: `$(debug-pause) ${vscode.l10n.t('Pause Reading')}` };
   const items: MenuItem[] = [
     { id: command.ask, label: `$(comment-discussion) ${vscode.l10n.t('Ask About Workspace…')}` },
-    reads
-      ? { id: command.pause, label: `$(debug-pause) ${vscode.l10n.t('Pause Reading')}` }
-      : { id: command.readNow, label: `$(book) ${vscode.l10n.t('Read Now')}` },
+    ...(kind === 'reading' ? [pause] : kind === 'ready' ? [readNow, pause] : [readNow]),
     { label: '', kind: vscode.QuickPickItemKind.Separator },
     { id: command.forgetFile, label: `$(trash) ${vscode.l10n.t('Forget File…')}` },
     { id: command.chooseModel, label: `$(chip) ${vscode.l10n.t('Choose Model…')}` },

@@ -65,5 +65,19 @@ export function defineChangesSuite(): void {
         await settings.update('reading.start', undefined, vscode.ConfigurationTarget.Global);
       }
     });
+
+    test('paused after all was read: a new file waits until reading goes on', async () => {
+      await vscode.commands.executeCommand('longview.readNow');
+      await untilCounts('the file that waited', 6);
+      await vscode.commands.executeCommand('longview.pauseReading');
+      assert.match(await diagnostics(), /reading: Longview paused/);
+      write('made-in-pause.ts', 'export const madeInPause = 1;\n');
+      await until('the file in the ledger', async () => (await counts()).waiting === 1);
+      await new Promise(done => setTimeout(done, 6000));
+      const { read, waiting } = await counts();
+      assert.deepEqual([read, waiting], [6, 1]);
+      await vscode.commands.executeCommand('longview.readNow');
+      await untilCounts('the file made in the pause', 7);
+    });
   });
 }

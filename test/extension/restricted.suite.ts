@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import * as vscode from 'vscode';
+import { diagnostics, until } from './editor-state.js';
+import { look, press } from './page-looks.js';
 
 export function defineRestrictedSuite(): void {
   suite('Longview in Restricted Mode', () => {
@@ -18,8 +20,8 @@ export function defineRestrictedSuite(): void {
 
     test('settings of the workspace have no effect', () => {
       const settings = vscode.workspace.getConfiguration('longview');
-      for (const name of ['storage.folder', 'model.name', 'reading.start']) {
-        const { defaultValue } = settings.inspect<string>(name)!;
+      for (const name of ['storage.folder', 'model.name', 'reading.start', 'inlayHints.enabled']) {
+        const { defaultValue } = settings.inspect(name)!;
         assert.equal(settings.get(name), defaultValue, name);
       }
     });
@@ -31,6 +33,8 @@ export function defineRestrictedSuite(): void {
         const answered = await Promise.race([given, new Promise(done => setTimeout(done, 5000, 'still busy'))]);
         assert.equal(answered, undefined, id);
       }
+      // The panel that the question brought up has nothing to ask a server, either.
+      await look('Trust this folder first: Longview reads nothing in Restricted Mode.');
       assert.deepEqual(serversOf(process.pid), []);
       assert.equal(existsSync(vscode.Uri.joinPath(vscode.workspace.workspaceFolders![0]!.uri, 'stolen').fsPath), false);
     });
@@ -49,6 +53,22 @@ export function defineRestrictedSuite(): void {
         [],
       );
       assert.deepEqual(serversOf(process.pid), []);
+    });
+
+    test('Diagnostics tells of the machine, and looks at no folder', async () => {
+      const report = await diagnostics();
+      assert.match(report, /trusted: no\n- reading: Longview reads nothing in Restricted Mode/);
+      assert.doesNotMatch(report, /## Folder|store:/);
+    });
+
+    test('once the user trusts the workspace, no state says that it is not', async () => {
+      await vscode.commands.executeCommand('workbench.trust.manage');
+      await press('Control+Enter');
+      if (process.env.LONGVIEW_LOOKS === undefined) return; // Nobody presses keys.
+      await until('the trust', () => Promise.resolve(vscode.workspace.isTrusted));
+      await until('the status', async () =>
+        /reading: Longview has not read this workspace yet/.test(await diagnostics()),
+      );
     });
   });
 }

@@ -81,7 +81,7 @@ export const summarizeShape = {
       .optional()
       .describe('File or folder, relative to the folder or absolute. Left out: the whole folder.'),
     since: z.string().optional().describe('A commit: summarize what changed since it, instead of a path.'),
-    maxSentences: z.number().int().min(1).max(40).optional(),
+    maxSentences: z.number().int().min(1).max(40).optional().describe('Longest summary, in sentences.'),
     readSeconds,
     folder,
   },
