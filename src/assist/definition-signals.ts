@@ -49,11 +49,11 @@ export function signalsOf(definition: IndexedDefinition, use: Use): Signals {
 
   const naming = imports.filter(one => one.names.has(identifier));
   if (!context.isMember && naming.length > 0) {
-    const best = Math.max(...naming.map(one => matchOf(one, path)));
+    const best = Math.max(...naming.map(one => matchOf(one, path, use.path)));
     evidence = best === 2 ? weights.named : best === 1 ? weights.namedFolder : weights.namedElsewhere;
   }
   if (receiver !== undefined && !isSelf(receiver)) {
-    const alias = imports.some(one => one.names.has(receiver) && matchOf(one, path) > 0);
+    const alias = imports.some(one => one.names.has(receiver) && matchOf(one, path, use.path) > 0);
     const stem = path.at(-1) === receiver.toLowerCase();
     if (definition.container !== undefined && bare(definition.container) === bare(receiver))
       evidence += weights.receiverClass;
@@ -70,7 +70,7 @@ export function signalsOf(definition: IndexedDefinition, use: Use): Signals {
     if (context.near.has(definition.container)) score += weights.classNear;
     else if (context.mentioned.has(definition.container)) score += weights.classMentioned;
   }
-  if (imports.some(one => matchOf(one, path) === 2)) score += weights.fileImported;
+  if (imports.some(one => matchOf(one, path, use.path) === 2)) score += weights.fileImported;
   score += nearness(definition.path, use.path);
   score += languageScore(definition, use.language);
   const isMemberKind = definition.kind === 'method' || definition.kind === 'field';
@@ -86,14 +86,18 @@ export function signalsOf(definition: IndexedDefinition, use: Use): Signals {
   return { score, isEvident: evidence >= weights.receiverClass, isElsewhere: evidence < 0 };
 }
 
-/** 2: the file itself; 1: a folder it is in; 0: neither. */
-function matchOf({ module, names }: Import, path: readonly string[]): 0 | 1 | 2 {
+/** 2: the file itself; 1: a folder it is in; 0: neither. `from`: the file that imports. */
+function matchOf({ module, names, up }: Import, path: readonly string[], from: string): 0 | 1 | 2 {
   const stem = path.at(-1);
   if (stem === undefined) return 0;
   if (module.at(-1) === stem && module.every((part, at) => agrees(path, module.length, at, part))) return 2;
   // `from package import module`, `import module`; a class in a file of its name.
   if ([...names].some(name => name.toLowerCase() === stem) && (module.length === 0 || path.includes(module.at(-1)!)))
     return 2;
+  if (up !== undefined) {
+    const folders = from.toLowerCase().split('/').slice(0, -1);
+    return folders.slice(0, Math.max(0, folders.length - up)).every((folder, at) => folder === path[at]) ? 1 : 0;
+  }
   return module.length > 0 && path.slice(0, -1).includes(module.at(-1)!) ? 1 : 0;
 }
 

@@ -6,6 +6,8 @@
 export interface Import {
   /** Segments of what is imported from, lower case, without dots and extension: `./lib/a.js` → lib, a. */
   readonly module: readonly string[];
+  /** Of the face of a folder, `./index.js`, `..`, `from . import`: how many folders it is above the file's own. */
+  readonly up?: number;
   /** Identifiers of the statement. */
   readonly names: ReadonlySet<string>;
 }
@@ -122,7 +124,19 @@ function importOf(statement: string): Import {
     .split(/[./\\:]+/)
     .filter(part => part !== '')
     .map(part => part.toLowerCase());
-  return { module, names: new Set(statement.match(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu) ?? []) };
+  const up = upOf(path);
+  return {
+    module,
+    ...(up === undefined ? {} : { up }),
+    names: new Set(statement.match(/[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu) ?? []),
+  };
+}
+
+function upOf(path: string): number | undefined {
+  const script = /^(?:\.\/?|(?:\.\.\/?)+)(?:(?<=\/)index(?:\.[cm]?[jt]sx?)?)?$/.exec(path)?.[0];
+  if (script !== undefined) return script.split('..').length - 1;
+  // Python's third dot is another folder up.
+  return /^\.{3,}$/.test(path) ? path.length - 1 : undefined;
 }
 
 function depthOf(text: string): number {

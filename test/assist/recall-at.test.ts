@@ -112,6 +112,24 @@ suite('recall at a place', () => {
     assert.equal((await at('short.py', line)).how, own);
   });
 
+  test('a name imported from the face of a folder is the definition in that folder', async () => {
+    await folder.write('web/inner/deep.ts', 'export function isDeep(x: unknown): boolean {\n  return true;\n}\n');
+    await memory.refresh();
+    for (const [path, from, certainty] of [
+      ['web/inner/use.ts', './index.js', 'one'],
+      ['web/inner/use.ts', '.', 'one'],
+      ['web/inner/tests/use.ts', '..', 'one'],
+      ['web/inner/tests/use.ts', '../index', 'one'],
+      ['web/other/use.ts', './index.js', 'ranked'],
+      ['web/other/use.ts', './inner-index.js', 'ranked'],
+    ] as const) {
+      const found = await at(path, `import { isDeep } from '${from}';\nisDeep`);
+      assert.deepEqual([places(found), found.certainty], [['web/inner/deep.ts:1'], certainty], `${path} from ${from}`);
+    }
+    const python = await at('lib/deep/use.py', 'from ... import send_with_backoff\nsend_with_backoff');
+    assert.equal(python.certainty, 'one');
+  });
+
   test('CommonJS: keys of objects, through patterns over several lines', async () => {
     const required = "const {\n  kQueue,\n  states,\n} = require('./constants');\n";
     const cases: [before: string, place: string, certainty: string][] = [
