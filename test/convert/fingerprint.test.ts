@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { tinyReading } from '../reference/tiny-model.js';
 import { writeSafetensors } from '../reference/safetensors.js';
 import { TinyFolder } from '../engine/tiny-engine.js';
-import { recall, recallValues, tinyTextModel } from '../engine/tiny-text-model.js';
+import { PREFIX, recall, recallValues, tinyTextModel } from '../engine/tiny-text-model.js';
 
 suite('fingerprint of a model', function () {
   this.timeout(60_000);
@@ -33,6 +34,15 @@ suite('fingerprint of a model', function () {
     assert.equal(await fingerprintWith('a', [a!, b!, c!, e!]), before);
     assert.notEqual(await fingerprintWith('a', [b!, a!, c!, e!]), before);
     assert.notEqual(await fingerprintWith('a', [a!, b!, c!]), before);
+  });
+
+  test('how heads weigh a state leaves it; the prefix of every text does not', async () => {
+    const kvm = { ...tinyReading, prefix: PREFIX };
+    const fingerprintOf = async (own: object) =>
+      (await tinyTextModel(folder, 'weighed', { kvm: { ...kvm, ...own } })).manifest.fingerprint;
+    const before = await fingerprintOf({});
+    assert.equal(await fingerprintOf({ stateBiasOfHead: [[1]], stateTemperatureOfKeyHead: [[2]] }), before);
+    assert.notEqual(await fingerprintOf({ prefix: `${PREFIX} ` }), before);
   });
 
   test('the tokenizer is part of it', async () => {
