@@ -1,5 +1,6 @@
 // `npm run bench -- state`: does the state earn its place? Loss of text that the model has to foretell, from its own window alone,
 // with exact passages recalled, with gists of the best files, with the workspace's state: paired, with 95 % intervals.
+import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -14,16 +15,26 @@ import { targetsOf } from './state/targets.mjs';
 
 const built = path => import(join(root, 'out/src', path));
 
-/** Name, whether passages are shown, and the states beside the window. `own`: the target's own file among the rest. */
+/**
+ * Name, whether passages are shown, and the states beside the window. `alike`: without the heads' own biases and temperatures;
+ * `leaks`: the state holds the target itself.
+ */
 const ARMS = [
   { name: 'window', states: () => [] },
   { name: 'sinks', states: () => [], sinks: true },
   { name: 'gists', states: ({ gists }) => gists },
+  { name: 'workspace, heads alike', states: ({ workspace }) => [workspace], alike: true },
   { name: 'workspace', states: ({ workspace }) => [workspace] },
   { name: 'workspace + gists', states: ({ workspace, gists }) => [workspace, ...gists] },
   { name: 'workspace with the target', states: ({ whole }) => [whole], leaks: true },
   { name: 'passages', withPassages: true, states: () => [] },
   { name: 'passages + gists', withPassages: true, states: ({ gists }) => gists },
+  {
+    name: 'passages + workspace, heads alike',
+    withPassages: true,
+    states: ({ workspace }) => [workspace],
+    alike: true,
+  },
   { name: 'passages + workspace', withPassages: true, states: ({ workspace }) => [workspace] },
   {
     name: 'passages + workspace + gists',
@@ -41,12 +52,9 @@ export async function state(args) {
   const { folder, name } = await findModel(dataFolder());
   const model = await Model.load(folder, { threads: options.threads });
   const engine = await engineOf(model);
-  const meter = await Meter.open(model, await loadTokenizer(folder, name));
-  const { readDistance, stateBias, stateBiasOfHead, stateTemperatureOfKeyHead } = model.manifest.kvm;
-  const settings = {
-    ...{ readDistance, stateBias },
-    fitted: Boolean(stateBiasOfHead ?? stateTemperatureOfKeyHead),
-  };
+  const meter = await Meter.open(model, await loadTokenizer(folder, name), options.kvm);
+  if (!meter.isFitted) options.arms = options.arms.filter(({ alike }) => !alike);
+  const { kvm: settings } = meter;
   const losses = [];
   try {
     for (const repository of options.repositories) {
@@ -78,6 +86,7 @@ function optionsOf(args) {
       tokens: { type: 'string', default: '30000' },
       seed: { type: 'string', default: '1' },
       threads: { type: 'string', default: '2' },
+      kvm: { type: 'string' },
       json: { type: 'string', default: join(cacheFolder(), 'state.json') },
     },
   });
@@ -95,8 +104,9 @@ function optionsOf(args) {
     throw new SetUpError('--targets, --tokens, --seed and --threads take whole numbers above 0.', 2);
   }
   const arms = ARMS.filter(({ name }) => names.includes(name));
-  const json = resolve(process.env.INIT_CWD ?? process.cwd(), values.json);
-  return { repositories, arms, targets, tokens, seed, threads, json };
+  const from = process.env.INIT_CWD ?? process.cwd();
+  const kvm = values.kvm === undefined ? {} : JSON.parse(readFileSync(resolve(from, values.kvm), 'utf8'));
+  return { repositories, arms, targets, tokens, seed, threads, kvm, json: resolve(from, values.json) };
 }
 
 /** [{repository, kind, path, losses: {arm: nats}}]; arms that would show the target itself only where that is said. */
@@ -117,12 +127,13 @@ async function lossesIn(repository, { engine, meter, arms, ...options }) {
       gists: gists.filter(({ path }) => target.files.includes(path)).map(weighed),
     };
     const losses = {};
-    for (const { name, withPassages, states: pick, sinks, leaks } of arms) {
+    for (const { name, withPassages, states: pick, sinks, leaks, alike } of arms) {
       if (leaks && target.own === undefined) continue;
-      const given = sinks ? meter.givenSinks() : meter.given(pick(parts));
+      const given = sinks ? meter.givenSinks() : meter.given(pick(parts), !alike);
       losses[name] = await meter.loss(target, { withPassages, given });
     }
     out.push({ repository: repository.name, kind: target.kind, path: target.path, losses });
+    note(`${repository.name}: ${out.length} of ${targets.length} targets`);
   }
   return out;
 }

@@ -14,17 +14,28 @@ export const TARGET_TOKENS = 48;
 export const PASSAGE_TOKENS = 192;
 
 export class Meter {
-  constructor(model, tokenizer, sinks) {
+  /** `kvm`: settings laid over the model's own. */
+  constructor(model, tokenizer, sinks, kvm) {
     Object.assign(this, { model, tokenizer, sinks });
+    this.kvm = { ...model.manifest.kvm, ...kvm };
     this.tokens = 0;
   }
 
-  static async open(model, tokenizer) {
-    return new Meter(model, tokenizer, await readSinks(model, tokenizer));
+  static async open(model, tokenizer, kvm) {
+    return new Meter(model, tokenizer, await readSinks(model, tokenizer), kvm);
   }
 
-  given(states) {
-    return states.length === 0 ? undefined : giveStates(this.model.manifest, this.sinks, states);
+  /** Whether heads weigh a state each in its own way. */
+  get isFitted() {
+    return Boolean(this.kvm.stateBiasOfHead ?? this.kvm.stateTemperatureOfKeyHead);
+  }
+
+  /** `isFitted`: false has all heads weigh them alike. */
+  given(states, isFitted = true) {
+    if (states.length === 0) return undefined;
+    const alike = { stateBiasOfHead: undefined, stateTemperatureOfKeyHead: undefined };
+    const kvm = isFitted ? this.kvm : { ...this.kvm, ...alike };
+    return giveStates({ ...this.model.manifest, kvm }, this.sinks, states);
   }
 
   /** The shared sinks and nothing else. */
