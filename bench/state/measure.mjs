@@ -8,10 +8,10 @@ const { prefixStart, readSinks } = await built('reader.js');
 const { KvmSession, prefill } = await built('session.js');
 const { logProbability } = await built('loss.js');
 
-export const CONTEXT_TOKENS = 96;
+export const CONTEXT_TOKENS = 64;
 export const TARGET_TOKENS = 48;
 /** Of all passages. */
-export const PASSAGE_TOKENS = 192;
+export const PASSAGE_TOKENS = 128;
 
 export class Meter {
   /** `kvm`: settings laid over the model's own. */

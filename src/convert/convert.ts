@@ -170,7 +170,10 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
  */
 function fingerprintOf(draft: Manifest): string {
   const { recall, files, ...rest } = draft;
-  const kvm: KvmSettings = { ...rest.kvm, stateBiasOfHead: undefined, stateTemperatureOfKeyHead: undefined };
+  const kvm: KvmSettings = {
+    ...rest.kvm,
+    ...{ stateBiasOfHead: undefined, stateTemperatureOfKeyHead: undefined, stateValueScaleOfKeyHead: undefined },
+  };
   const { heads, keyHeads } = draft.architecture;
   const read = recall?.heads.map(([layer, head]) => `${layer}.${Math.floor((head * keyHeads) / heads)}`);
   const made = { ...rest, kvm, files: files.filter(({ name }) => name !== FILES.recall), keyHeads: [...new Set(read)] };

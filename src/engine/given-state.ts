@@ -1,6 +1,6 @@
 /**
  * States that a session attends to from its first token: the shared sinks in front, then composed states, each with the
- * bias of its compression and the entry's bias and temperature per head (retrofit.md, last section). Pure.
+ * bias of its compression and the entry's bias, temperature and value scale per head (retrofit.md, last section). Pure.
  */
 import type { Manifest } from './graph-contract.js';
 import type { GivenState } from './session.js';
@@ -27,10 +27,11 @@ export function biasOf(points: Manifest['kvm']['stateBias'], tokensPerSlot: numb
 
 export function giveStates(manifest: Manifest, sinks: Slots, states: readonly WeighedState[]): GivenState {
   const { kvmLayers, heads, keyHeads } = manifest.architecture;
-  const { stateBias, stateBiasOfHead, stateTemperatureOfKeyHead } = manifest.kvm;
+  const { stateBias, stateBiasOfHead, stateTemperatureOfKeyHead, stateValueScaleOfKeyHead } = manifest.kvm;
   const slots = joinSlots([sinks, ...states.map(state => state.slots)]);
   const bias = new Float32Array(kvmLayers * heads * slots.slots);
   const temperature = new Float32Array(slots.groups * slots.slots).fill(1);
+  const valueRadius = slots.valueRadius.slice();
   let from = sinks.slots;
   for (const state of states) {
     const to = from + state.slots.slots;
@@ -46,8 +47,10 @@ export function giveStates(manifest: Manifest, sinks: Slots, states: readonly We
     for (let group = 0; group < slots.groups; group++) {
       const own = stateTemperatureOfKeyHead?.[Math.floor(group / keyHeads)]?.[group % keyHeads] ?? 1;
       temperature.fill(own, group * slots.slots + from, group * slots.slots + to);
+      const scale = stateValueScaleOfKeyHead?.[Math.floor(group / keyHeads)]?.[group % keyHeads] ?? 1;
+      for (let slot = from; slot < to; slot++) valueRadius[group * slots.slots + slot]! *= scale;
     }
     from = to;
   }
-  return { slots, bias, temperature };
+  return { slots: { ...slots, valueRadius }, bias, temperature };
 }

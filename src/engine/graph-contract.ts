@@ -239,6 +239,8 @@ export interface KvmSettings {
   readonly stateBiasOfHead?: readonly (readonly number[])[];
   /** Multiplies composed keys, per layer and key head; absent: 1. */
   readonly stateTemperatureOfKeyHead?: readonly (readonly number[])[];
+  /** Multiplies the length of composed values, per layer and key head; absent: 1. */
+  readonly stateValueScaleOfKeyHead?: readonly (readonly number[])[];
   /** Start of every text that is read; its first `sinks` tokens are the shared sinks. `{label}` is the text's place. */
   readonly prefix: string;
   /** Absent: an ordinary checkpoint (retrofit.md). */

@@ -63,6 +63,7 @@ const catalogueModel = z.object({
       stateBias: z.array(z.object({ tokensPerSlot: z.number().positive(), bias: z.number() })),
       stateBiasOfHead: z.array(z.array(z.number())),
       stateTemperatureOfKeyHead: z.array(z.array(z.number())),
+      stateValueScaleOfKeyHead: z.array(z.array(z.number())),
       prefix: z.string(),
     })
     .partial()

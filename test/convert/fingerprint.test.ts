@@ -41,7 +41,14 @@ suite('fingerprint of a model', function () {
     const fingerprintOf = async (own: object) =>
       (await tinyTextModel(folder, 'weighed', { kvm: { ...kvm, ...own } })).manifest.fingerprint;
     const before = await fingerprintOf({});
-    assert.equal(await fingerprintOf({ stateBiasOfHead: [[1]], stateTemperatureOfKeyHead: [[2]] }), before);
+    assert.equal(
+      await fingerprintOf({
+        stateBiasOfHead: [[1]],
+        stateTemperatureOfKeyHead: [[2]],
+        stateValueScaleOfKeyHead: [[3]],
+      }),
+      before,
+    );
     assert.notEqual(await fingerprintOf({ prefix: `${PREFIX} ` }), before);
   });
 

@@ -168,6 +168,23 @@ suite('sessions with a given state against the oracle', function () {
     assertClose('decode', await logits(state, short, 1), expected, 1e-4);
   });
 
+  test('the scale of values by key head: as slots whose values are so much longer, the sinks as they were', async () => {
+    const stateValueScaleOfKeyHead = Array.from({ length: LAYERS }, (_, layer) => [0.5 + layer, 1.25]);
+    const before = composed.valueRadius.slice();
+    const state = giveStates(manifestWith({ stateValueScaleOfKeyHead }), sinks, [
+      { slots: composed, tokensPerSlot: 4 },
+    ]);
+    const longer = given.map((layer, l) =>
+      layer.map((head, h) =>
+        head.map((slot, i) =>
+          i < SINKS ? slot : { ...slot, valueRadius: slot.valueRadius * stateValueScaleOfKeyHead[l]![h]! },
+        ),
+      ),
+    );
+    assertClose('logits', await logits(state, short, 32), expectedOf({ ...keep, initialState: longer }, short), 1e-4);
+    assert.deepEqual(composed.valueRadius, before, 'the state given is not changed');
+  });
+
   test('bias and temperature touch the given slots only, not those of the text', async () => {
     const manifest = manifestWith({
       stateBias: [{ tokensPerSlot: 4, bias: -2 }],
