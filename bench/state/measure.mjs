@@ -27,14 +27,14 @@ export class Meter {
 
   /** Whether heads weigh a state each in its own way. */
   get isFitted() {
-    return Boolean(this.kvm.stateBiasOfHead ?? this.kvm.stateTemperatureOfKeyHead);
+    return this.kvm.stateBiasOfHead !== undefined;
   }
 
   /** `isFitted`: false has all heads weigh them alike. */
   given(states, isFitted = true) {
     if (states.length === 0) return undefined;
-    const alike = { stateBiasOfHead: undefined, stateTemperatureOfKeyHead: undefined };
-    const kvm = isFitted ? this.kvm : { ...this.kvm, ...alike };
+    const { stateBiasOfHead, stateTemperatureOfKeyHead, stateValueScaleOfKeyHead, ...alike } = this.kvm;
+    const kvm = isFitted ? this.kvm : alike;
     return giveStates({ ...this.model.manifest, kvm }, this.sinks, states);
   }
 
