@@ -30,9 +30,9 @@ const ARMS = [
   { name: 'passages', withPassages: true, states: () => [] },
   { name: 'passages + gists', withPassages: true, states: ({ gists }) => gists },
   {
-    name: 'passages + workspace (unfitted)',
+    name: 'passages + workspace + gists (unfitted)',
     withPassages: true,
-    states: ({ workspace }) => [workspace],
+    states: ({ workspace, gists }) => [workspace, ...gists],
     alike: true,
   },
   { name: 'passages + workspace', withPassages: true, states: ({ workspace }) => [workspace] },

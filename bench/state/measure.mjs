@@ -33,7 +33,7 @@ export class Meter {
   /** `isFitted`: false has all heads weigh them alike. */
   given(states, isFitted = true) {
     if (states.length === 0) return undefined;
-    const { stateBiasOfHead, stateTemperatureOfKeyHead, stateValueScaleOfKeyHead, ...alike } = this.kvm;
+    const { stateBiasOfHead, stateTemperatureOfKeyHead, stateValueScaleOfKeyHead, stateTokens, ...alike } = this.kvm;
     const kvm = isFitted ? this.kvm : alike;
     return giveStates({ ...this.model.manifest, kvm }, this.sinks, states);
   }

@@ -25,17 +25,25 @@ export function biasOf(points: Manifest['kvm']['stateBias'], tokensPerSlot: numb
   return low.bias + part * (high.bias - low.bias);
 }
 
+/** A slot of n tokens weighs as n, so states weigh together as many tokens as are in them: what is above `fitted`, in logits. */
+function excessOf(fitted: number | undefined, states: readonly WeighedState[]): number {
+  const tokens = states.reduce((sum, { slots, tokensPerSlot }) => sum + slots.slots * tokensPerSlot, 0);
+  return fitted === undefined ? 0 : Math.log(Math.max(1, tokens / fitted));
+}
+
 export function giveStates(manifest: Manifest, sinks: Slots, states: readonly WeighedState[]): GivenState {
   const { kvmLayers, heads, keyHeads } = manifest.architecture;
-  const { stateBias, stateBiasOfHead, stateTemperatureOfKeyHead, stateValueScaleOfKeyHead } = manifest.kvm;
+  const { kvm } = manifest;
+  const { stateBias, stateBiasOfHead, stateTemperatureOfKeyHead, stateValueScaleOfKeyHead } = kvm;
   const slots = joinSlots([sinks, ...states.map(state => state.slots)]);
   const bias = new Float32Array(kvmLayers * heads * slots.slots);
   const temperature = new Float32Array(slots.groups * slots.slots).fill(1);
   const valueRadius = slots.valueRadius.slice();
+  const excess = excessOf(kvm.stateTokens, states);
   let from = sinks.slots;
   for (const state of states) {
     const to = from + state.slots.slots;
-    const common = biasOf(stateBias, state.tokensPerSlot);
+    const common = biasOf(stateBias, state.tokensPerSlot) - excess;
     for (let head = 0; head < kvmLayers * heads; head++) {
       const own = stateBiasOfHead?.[Math.floor(head / heads)]?.[head % heads] ?? 0;
       bias.fill(common + own, head * slots.slots + from, head * slots.slots + to);

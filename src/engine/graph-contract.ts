@@ -241,6 +241,8 @@ export interface KvmSettings {
   readonly stateTemperatureOfKeyHead?: readonly (readonly number[])[];
   /** Multiplies the length of composed values, per layer and key head; absent: 1. */
   readonly stateValueScaleOfKeyHead?: readonly (readonly number[])[];
+  /** Tokens in all composed states beside which the three were fitted: n times as many weigh log(n) less. Absent: as they are. */
+  readonly stateTokens?: number;
   /** Start of every text that is read; its first `sinks` tokens are the shared sinks. `{label}` is the text's place. */
   readonly prefix: string;
   /** Absent: an ordinary checkpoint (retrofit.md). */

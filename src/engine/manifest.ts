@@ -33,6 +33,7 @@ const manifestShape = z.looseObject({
     sinks: z.number().int().min(0).max(8192),
     readDistance: z.number(),
     stateBias: z.array(z.looseObject({ tokensPerSlot: z.number().positive(), bias: z.number() })),
+    stateTokens: z.number().positive().optional(),
     prefix: text,
     trained: z.looseObject({ schedule, gatesInitialState: z.boolean() }).optional(),
   }),

@@ -64,6 +64,7 @@ const catalogueModel = z.object({
       stateBiasOfHead: z.array(z.array(z.number())),
       stateTemperatureOfKeyHead: z.array(z.array(z.number())),
       stateValueScaleOfKeyHead: z.array(z.array(z.number())),
+      stateTokens: z.number().positive(),
       prefix: z.string(),
     })
     .partial()

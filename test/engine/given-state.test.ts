@@ -185,6 +185,16 @@ suite('sessions with a given state against the oracle', function () {
     assert.deepEqual(composed.valueRadius, before, 'the state given is not changed');
   });
 
+  test('more tokens than the weights were fitted beside weigh so much less, fewer as they are', async () => {
+    const states = [{ slots: composed, tokensPerSlot: 4 }];
+    const tokens = composed.slots * 4;
+    const more = giveStates(manifestWith({ stateTokens: tokens / 3 }), sinks, states);
+    const expected = expectedOf({ ...keep, initialState: reweighed(() => -Math.log(3)) }, short);
+    assertClose('three times as many', await logits(more, short, 32), expected, 1e-4);
+    const fewer = giveStates(manifestWith({ stateTokens: tokens * 3 }), sinks, states);
+    assert.deepEqual(fewer.bias, giveStates(manifestWith({}), sinks, states).bias);
+  });
+
   test('bias and temperature touch the given slots only, not those of the text', async () => {
     const manifest = manifestWith({
       stateBias: [{ tokensPerSlot: 4, bias: -2 }],
