@@ -22,6 +22,7 @@ READ_DISTANCE = 1024.0
 UNSEEN = -1e30
 START = -4.5  # bias of every head at first
 COMMON = -5.9  # the entry's bias at about 75 tokens a slot, which the written biases are added to
+STATE_TOKENS = 8000  # about as many are in the states of the examples
 RATE = {"bias": 0.12, "log_temperature": 0.03, "log_scale": 0.04}
 
 
@@ -173,6 +174,7 @@ def main():
     settings = {
         "stateBiasOfHead": rows(p["bias"] - COMMON, 2),
         "stateTemperatureOfKeyHead": rows(jnp.exp(p["log_temperature"]), 3),
+        "stateTokens": STATE_TOKENS,
         "stateValueScaleOfKeyHead": rows(jnp.exp(p["log_scale"]), 3),
     }
     with open(options.out, "w") as file:
