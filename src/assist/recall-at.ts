@@ -17,6 +17,8 @@ export interface RecallAtRequest {
   readonly identifier: string;
   /** Text up to and including the identifier: may be unsaved. */
   readonly before: string;
+  /** The editor's name of the language, for what the path does not tell it of. */
+  readonly languageId?: string;
 }
 
 export interface RecallAtOptions {
@@ -71,12 +73,12 @@ export async function recallAt(request: RecallAtRequest, options: RecallAtOption
 }
 
 async function among(found: FoundDefinitions, request: RecallAtRequest, options: RecallAtOptions): Promise<Found> {
-  const { memory, path, identifier, before } = request;
+  const { memory, path, identifier, before, languageId } = request;
   const { signal, patienceMs, limit = 12 } = options;
   const { definitions } = memory;
   if (found.files === 0)
     return none(found.complete ? 'no file of this folder has been read yet' : 'the files are being listed');
-  const language = definitions.languageOf(path);
+  const language = definitions.languageOf(path, languageId);
   const listed = found.definitions.filter(
     one => one.path !== path && (found.exact || one.language.family !== language.family),
   );

@@ -7,8 +7,8 @@ import { method, type DefinitionCandidate, type RecallAtReply } from '../protoco
 import { nameAt, type NameInLine } from './names-in-line.js';
 import type { ServerClient } from './server-client.js';
 
-/** Files of all languages, in folders on a disk. */
-export const documentSelector: vscode.DocumentSelector = { scheme: 'file' };
+/** Files of all languages, in folders on a disk, and cells of notebooks. */
+export const documentSelector: vscode.DocumentSelector = [{ scheme: 'file' }, { notebookType: '*' }];
 
 const textBefore = 4000;
 const linesBefore = 200;
@@ -17,6 +17,8 @@ const quietMs = 20_000;
 
 export interface NamedPlace {
   readonly folder: vscode.WorkspaceFolder;
+  /** Of the file, a cell's notebook, relative to the folder. */
+  readonly path: string;
   readonly name: string;
   readonly range: vscode.Range;
 }
@@ -33,15 +35,21 @@ export class DefinitionRequests {
   }
 
   placeOf(document: vscode.TextDocument, line: number, name: NameInLine): NamedPlace | undefined {
-    const folder = vscode.workspace.getWorkspaceFolder(document.uri);
+    const file = fileOf(document);
+    const folder = file && vscode.workspace.getWorkspaceFolder(file);
     if (!vscode.workspace.isTrusted || folder?.uri.scheme !== 'file') return undefined;
-    return { folder, name: name.name, range: new vscode.Range(line, name.start, line, name.end) };
+    return {
+      folder,
+      path: vscode.workspace.asRelativePath(file!, false),
+      name: name.name,
+      range: new vscode.Range(line, name.start, line, name.end),
+    };
   }
 
   /** Undefined where the folder is not asked about. */
   async ask(
     document: vscode.TextDocument,
-    { folder, name, range }: NamedPlace,
+    { folder, path, name, range }: NamedPlace,
     token: vscode.CancellationToken,
     { evenIfQuiet = false } = {},
   ): Promise<RecallAtReply | undefined> {
@@ -50,7 +58,7 @@ export class DefinitionRequests {
     const start = new vscode.Position(Math.max(0, range.start.line - linesBefore), 0);
     const params = {
       folder: key,
-      path: vscode.workspace.asRelativePath(document.uri, false),
+      path,
       identifier: name,
       line: range.start.line + 1,
       column: range.start.character + 1,
@@ -62,6 +70,13 @@ export class DefinitionRequests {
     else this.quietUntil.delete(key);
     return reply;
   }
+}
+
+/** The file on the disk: a cell's is its notebook. */
+function fileOf(document: vscode.TextDocument): vscode.Uri | undefined {
+  if (document.uri.scheme === 'file') return document.uri;
+  const { notebookDocuments } = vscode.workspace;
+  return notebookDocuments.find(one => one.getCells().some(cell => cell.document === document))?.uri;
 }
 
 export function locationOf(folder: vscode.WorkspaceFolder, { path, startLine }: DefinitionCandidate): vscode.Location {

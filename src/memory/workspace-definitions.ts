@@ -50,7 +50,8 @@ export interface WorkspaceDefinitions {
   textOf(path: string): Promise<string | undefined>;
   /** Definitions of a text that may not be saved. */
   definitionsIn(path: string, text: string): Definition[];
-  languageOf(path: string): Language;
+  /** `id`: what the editor says where the path says nothing. */
+  languageOf(path: string, id?: string): Language;
 }
 
 interface Parts {

@@ -19,7 +19,7 @@ const nothing: RecallAtReply = {
 
 export function recallAtBackend(house: LiveHouse): RecallAtBackend {
   return {
-    recallAt: async (root, { path, identifier, before }, signal) => {
+    recallAt: async (root, { path, identifier, before, languageId }, signal) => {
       if (identifier === '' || !before.endsWith(identifier)) {
         throw new LongviewError('usage', 'The text before must end with the identifier.');
       }
@@ -27,7 +27,7 @@ export function recallAtBackend(house: LiveHouse): RecallAtBackend {
       const real = await realpath(root).catch(() => root);
       if (!hasMemory(house.data, real)) return nothing;
       const memory = await house.memory(root);
-      const found = await recallAt({ memory, path, identifier, before }, { signal, patienceMs });
+      const found = await recallAt({ memory, path, identifier, before, languageId }, { signal, patienceMs });
       const candidates = found.candidates.map(withoutText);
       return { ...found, candidates };
     },

@@ -112,6 +112,14 @@ suite('recall at a place', () => {
     assert.equal((await at('short.py', line)).how, own);
   });
 
+  test('where the path tells no language, the editor’s name of it counts: a cell of a notebook', async () => {
+    const before = 'from lib.retry import send_with_backoff\nsend_with_backoff';
+    const request = { memory, path: 'notes.ipynb', identifier: 'send_with_backoff', before };
+    assert.match((await recallAt(request)).how, /but in another language$/);
+    assert.equal((await recallAt({ ...request, languageId: 'python' })).certainty, 'one');
+    assert.match((await recallAt({ ...request, path: 'notes.js', languageId: 'python' })).how, /another language$/);
+  });
+
   test('a name imported from the face of a folder is the definition in that folder', async () => {
     await folder.write('web/inner/deep.ts', 'export function isDeep(x: unknown): boolean {\n  return true;\n}\n');
     await memory.refresh();

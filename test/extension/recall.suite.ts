@@ -76,6 +76,21 @@ export function defineRecallSuite(): void {
       assert.match(text, /suggestSimilar\.js/);
     });
 
+    test('hover: in a cell of a notebook, in the language of the cell', async () => {
+      const source = ["const { suggestSimilar } = require('./suggestSimilar.js');\n", "suggestSimilar('a', []);"];
+      const cells = [{ cell_type: 'code', execution_count: null, metadata: {}, outputs: [], source }];
+      const metadata = { language_info: { name: 'javascript' } };
+      const uri = vscode.Uri.joinPath(root(), 'lib', 'notes.ipynb');
+      writeFileSync(uri.fsPath, JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }));
+      const notebook = await vscode.workspace.openNotebookDocument(uri);
+      const text = await hoverAt(notebook.cellAt(0).document, 'suggestSimilar(');
+      assert.match(text, /only definition of this name in \d+ files read\*/);
+      assert.ok(
+        text.includes(`lib/suggestSimilar.js#L${lineOf('lib/suggestSimilar.js', 'function suggestSimilar')}`),
+        text,
+      );
+    });
+
     test('hover: how long it takes (printed, not judged)', async () => {
       const times: number[] = [];
       const names = ['InvalidArgumentError', 'choices', 'Argument'];

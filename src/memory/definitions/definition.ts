@@ -109,9 +109,13 @@ const byName: Readonly<Record<string, readonly [id: string, family: Family]>> = 
   readme: ['plaintext', 'prose'],
 };
 
-export function languageOf(path: string): Language {
+const byId = new Map(Object.values(byExtension).map(language => [language[0], language]));
+
+/** `id`: what the editor says where the path says nothing, e.g. of a cell of a notebook. */
+export function languageOf(path: string, id?: string): Language {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
-  const found = byName[name] ?? byExtension[name.slice(name.lastIndexOf('.') + 1)];
+  const found =
+    byName[name] ?? byExtension[name.slice(name.lastIndexOf('.') + 1)] ?? (id === undefined ? undefined : byId.get(id));
   return found ? { id: found[0], family: found[1] } : { id: 'plaintext', family: 'other' };
 }
 
