@@ -24,7 +24,7 @@ export function buildProgram(call: Call): Command {
     .option('--data <folder>', 'where models and memories are kept (default: your data folder)')
     .option('--model <name>', 'an installed model (default: the recommended one)')
     .option('--threads <count>', 'threads of the model (default: by processor cores)', wholeNumber)
-    .option('--provider <name>', 'execution provider: auto, cpu, webgpu, cuda, dml or coreml (default: auto)')
+    .option('--provider <name>', 'execution provider: auto, cpu, webgpu, cuda, dml or coreml (default: auto)', provider)
     .option('--verbose', 'tell on stderr what is going on')
     .helpCommand(false)
     .configureHelp({ showGlobalOptions: true })
@@ -227,6 +227,13 @@ function wholeNumber(text: string): number {
 function percent(text: string): number {
   if (!/^([1-9]\d?|100)$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 100.');
   return Number(text);
+}
+
+/** Those of the engine, which is not loaded for it. */
+function provider(text: string): string {
+  if (!/^(?:auto|cpu|webgpu|cuda|dml|coreml)$/.test(text))
+    throw new InvalidArgumentError('It must be auto, cpu, webgpu, cuda, dml or coreml.');
+  return text;
 }
 
 function shard(text: string): Shard {

@@ -114,6 +114,7 @@ suite('command line', function () {
     ['missing folder', ['read']],
     ['not a number', ['ask', '.', 'Why?', '--max-tokens', 'many']],
     ['zero threads', ['status', '.', '--threads', '0']],
+    ['no provider', ['status', '.', '--provider', 'gpu']],
     ['forget what?', ['forget', '.']],
     ['export where?', ['export', '.']],
     ['import what?', ['import', '.']],
