@@ -124,9 +124,9 @@ export class LinearWriter {
     const packed = this.packedRows(parts, inputs, kind, (row, blocks) => {
       scales.set(blocks.scales, row * perRow);
       if (!blocks.offsets) return;
-      // [inputs/32, outputs]: the right side of a MatMul with the input's block sums.
+      // [inputs/32, outputs]: the right side of a MatMul with the means of the input's blocks.
       for (let i = 0; i < blocks.offsets.length; i++) {
-        offsets[(i % perRow) * outputs + row + Math.floor(i / perRow)] = blocks.offsets[i]!;
+        offsets[(i % perRow) * outputs + row + Math.floor(i / perRow)] = BLOCK * blocks.offsets[i]!;
       }
     });
     const blocks = await this.file.write([outputs, perRow, blockBytes], packed);

@@ -9,7 +9,7 @@
 import type { Schedule } from './engine.js';
 
 export const MANIFEST_FILE = 'model.json';
-export const MANIFEST_FORMAT = 3;
+export const MANIFEST_FORMAT = 4;
 
 export const FILES = {
   /** Absent where the weights are float16: they become float32 in memory, once a graph, so `decode` does both. */
@@ -53,24 +53,28 @@ export const FORWARD = {
   logitRows: 'logit_rows',
   /** float32 [1,r,V]. */
   logits: 'logits',
-  /** float32 [1,K,S,d], read-ready. */
+  /** float32 [K,1,d,S], read-ready, columns. */
   stateKey: (layer: number) => `state_key.${layer}`,
+  /** float32 [K,1,S,d]. */
   stateValue: (layer: number) => `state_value.${layer}`,
-  /** float32 [1,H,1,S]: log(count) plus the model entry's bias. */
+  /** float32 [K,g,1,S]: log(count) plus the model entry's bias. */
   stateBias: (layer: number) => `state_bias.${layer}`,
-  /** float32 [1,K,P,d], rotated. */
+  /** float32 [K,1,d,P], rotated, columns. */
   pastKey: (layer: number) => `past_key.${layer}`,
+  /** float32 [K,1,P,d]. */
   pastValue: (layer: number) => `past_value.${layer}`,
-  /** float32 [1,K,B,d], rotated. */
+  /** float32 [K,1,d,B], rotated, columns. */
   blockKey: (layer: number) => `block_key.${layer}`,
+  /** float32 [K,1,B,d]. */
   blockValue: (layer: number) => `block_value.${layer}`,
-  /** float32 [1,K,n,d], rotated. */
-  newKey: (layer: number) => `new_key.${layer}`,
-  newValue: (layer: number) => `new_value.${layer}`,
+  /** float32 [G,1,n,d], rotated. */
+  newKeys: 'new_keys',
+  /** float32 [G,1,n,d]. */
+  newValues: 'new_values',
   /** float32 [1,H,n,d], not rotated. Not of models trained with KVM. */
   query: (layer: number) => `query.${layer}`,
-  /** float32 [1,K,n]: merge gates. Of models trained with KVM only. */
-  newGate: (layer: number) => `new_gate.${layer}`,
+  /** float32 [L,K,n]: merge gates. Of models trained with KVM only. */
+  newGates: 'new_gates',
 } as const;
 
 /** More of `prefill.onnx` and `decode.onnx`, for models that carry tensors from pass to pass (`Architecture.carried`). */
@@ -145,6 +149,9 @@ export const READ = {
   temperature: 'temperature',
   /** float32 [G,S,d]. */
   readKey: 'read_key',
+  /** float32 [G,d,S]: the same as columns. */
+  readKeyColumns: 'read_key_columns',
+  /** float32 [G,S,d]. */
   readValue: 'read_value',
 } as const;
 

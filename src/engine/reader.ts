@@ -11,7 +11,6 @@ import type { Model } from './model.js';
 import { packRecall, packSlots } from './packing.js';
 import type { RecallHeads } from './recall-heads.js';
 import { rotationOf } from './rotary.js';
-import { floatData } from './ort.js';
 import type { Pass } from './session.js';
 import { KvmSession } from './session.js';
 import type { Reading } from './slots.js';
@@ -118,14 +117,13 @@ async function recallKeys(
   pass: Pass,
   skip: number,
 ): Promise<KeySlots> {
-  const { headSize, frequencies } = model.manifest.architecture;
+  const { headSize, frequencies, keyHeads } = model.manifest.architecture;
   const groups = heads.keyHeads.length;
   const n = pass.rotation.rows - skip;
   const rotated = new Float32Array(groups * n * headSize);
   heads.keyHeads.forEach(({ layer, head }, group) => {
-    const keys = floatData(pass.keys[layer]!);
-    const start = (head * pass.rotation.rows + skip) * headSize;
-    rotated.set(keys.subarray(start, start + n * headSize), group * n * headSize);
+    const start = ((layer * keyHeads + head) * pass.rotation.rows + skip) * headSize;
+    rotated.set(pass.keys.subarray(start, start + n * headSize), group * n * headSize);
   });
   if (n === 0 || groups === 0) return { groups, slots: 0, headSize, keySum: rotated, count: new Float32Array(0) };
   const rotation = rotationOf(frequencies, pass.firstPosition + skip, n);

@@ -43,8 +43,8 @@ export interface Pass {
   readonly logits: Float32Array;
   /** Layer → float32 [H,n,d], not rotated. */
   readonly queries: ReadonlyMap<number, Float32Array>;
-  /** New keys per layer, rotated, [1,K,n,d]. */
-  readonly keys: readonly Tensor[];
+  /** New keys, rotated, float32 [G,n,d]. */
+  readonly keys: Float32Array;
   readonly rotation: Rotation;
   readonly firstPosition: number;
 }
@@ -138,17 +138,14 @@ export class KvmSession {
     const role = this.model.roleOf(n);
     const graph = this.model.graphOf(role);
     const rotation = rotationOf(this.model.manifest.architecture.frequencies, this.tokensSeen, n);
-    const { architecture, kvm } = this.model.manifest;
-    const { kvmLayers } = architecture;
-    const outputs = [FORWARD.logits, ...(options.queryLayers ?? []).map(FORWARD.query)];
-    for (let i = 0; i < kvmLayers; i++) outputs.push(FORWARD.newKey(i), FORWARD.newValue(i));
-    for (let i = 0; kvm.trained && i < kvmLayers; i++) outputs.push(FORWARD.newGate(i));
+    const { trained } = this.model.manifest.kvm;
+    const outputs: string[] = [FORWARD.logits, FORWARD.newKeys, FORWARD.newValues];
+    if (trained) outputs.push(FORWARD.newGates);
+    outputs.push(...(options.queryLayers ?? []).map(FORWARD.query));
     if (this.carried) outputs.push(...this.carried.outputs);
     const result = await graph.run(this.feeds(ids, rotation, options.logitRows, role), outputs);
-    const pick = (name: (layer: number) => string): Tensor[] =>
-      Array.from({ length: kvmLayers }, (_, layer) => result[name(layer)]!);
-    const keys = pick(FORWARD.newKey);
-    this.window.append(keys, pick(FORWARD.newValue), n, kvm.trained && pick(FORWARD.newGate));
+    const [keys, values] = [floatData(result[FORWARD.newKeys]!), floatData(result[FORWARD.newValues]!)];
+    this.window.append({ keys, values, ...(trained && { gates: floatData(result[FORWARD.newGates]!) }) }, n);
     this.carried?.take(result);
     const firstPosition = this.tokensSeen;
     this.tokensSeen += n;
@@ -237,14 +234,14 @@ export class KvmSession {
       const given = this.options.given.temperature;
       temperature.set(given.subarray(group * this.givenSlots, (group + 1) * this.givenSlots), group * slots);
     }
-    const { keys, values } = await this.model.folder.read(this.state, temperature);
-    this.stateLayers = layerTensors(architecture, keys, values, slots);
+    const { columns, values } = await this.model.folder.readColumns(this.state, temperature);
+    this.stateLayers = layerTensors(architecture, columns, values, slots);
     this.stateBias = this.biasTensors();
   }
 
   /**
    * log(count) of each slot (0 where the model was trained with KVM, which learned to do without), plus the given slots'
-   * own bias: [1,H,1,S] per layer. Of a free slot (`giveStates`) the own bias says all.
+   * own bias: [K,g,1,S] per layer. Of a free slot (`giveStates`) the own bias says all.
    */
   private biasTensors(): Tensor[] {
     const { kvm, architecture } = this.model.manifest;
@@ -261,7 +258,7 @@ export class KvmSession {
           bias[head * slots + slot]! += this.options.given.bias[(layer * heads + head) * this.givenSlots + slot]!;
         }
       }
-      return floats(bias, [1, heads, 1, slots]);
+      return floats(bias, [keyHeads, queriesPerKey, 1, slots]);
     });
   }
 }

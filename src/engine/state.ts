@@ -315,19 +315,28 @@ export class Folder {
     state: Slots,
     temperature: Float32Array = new Float32Array(state.groups * state.slots).fill(1),
   ): Promise<{ keys: Float32Array; values: Float32Array }> {
+    const [keys, values] = await this.runRead(state, temperature, [READ.readKey, READ.readValue]);
+    return { keys: keys!, values: values! };
+  }
+
+  /** The same with keys as columns [G,d,S]. */
+  async readColumns(state: Slots, temperature: Float32Array): Promise<{ columns: Float32Array; values: Float32Array }> {
+    const [columns, values] = await this.runRead(state, temperature, [READ.readKeyColumns, READ.readValue]);
+    return { columns: columns!, values: values! };
+  }
+
+  private async runRead(state: Slots, temperature: Float32Array, outputs: readonly string[]): Promise<Float32Array[]> {
     const { groups, slots, headSize } = state;
-    if (slots === 0) return { keys: new Float32Array(0), values: new Float32Array(0) };
-    const result = await this.read_.run(
-      {
-        [READ.keySum]: floats(state.keySum, [groups, slots, headSize]),
-        [READ.valueSum]: floats(state.valueSum, [groups, slots, headSize]),
-        ...(!this.trained && { [READ.keyRadius]: floats(state.keyRadius, [groups, slots]) }),
-        [READ.valueRadius]: floats(state.valueRadius, [groups, slots]),
-        [READ.temperature]: floats(temperature, [groups, slots]),
-      },
-      [READ.readKey, READ.readValue],
-    );
-    return { keys: floatData(result[READ.readKey]!), values: floatData(result[READ.readValue]!) };
+    if (slots === 0) return outputs.map(() => new Float32Array(0));
+    const feeds = {
+      [READ.keySum]: floats(state.keySum, [groups, slots, headSize]),
+      [READ.valueSum]: floats(state.valueSum, [groups, slots, headSize]),
+      ...(!this.trained && { [READ.keyRadius]: floats(state.keyRadius, [groups, slots]) }),
+      [READ.valueRadius]: floats(state.valueRadius, [groups, slots]),
+      [READ.temperature]: floats(temperature, [groups, slots]),
+    };
+    const result = await this.read_.run(feeds, outputs);
+    return outputs.map(name => floatData(result[name]!));
   }
 
   get graphs(): readonly Graph[] {

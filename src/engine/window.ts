@@ -2,9 +2,10 @@
  * The window of one session: the last W chunk-aligned blocks of rotated keys and of values, all layers (kvm.md, Symbols).
  * Holds tensors that the forward graph reads in place; nothing is copied per token but the token's own key and value.
  */
-import type { Tensor } from './ort.js';
-import { floatData, floats } from './ort.js';
 import type { Architecture } from './graph-contract.js';
+import { groupsOf } from './graph-contract.js';
+import type { Tensor } from './ort.js';
+import { floats } from './ort.js';
 import type { WindowRows } from './state.js';
 
 /** One chunk of all layers, and the position of its first token. */
@@ -12,6 +13,7 @@ export interface WindowBlock extends WindowRows {
   readonly firstPosition: number;
 }
 
+/** Per layer: keys [K,1,d,rows], values [K,1,rows,d]. */
 export interface LayerTensors {
   readonly keys: readonly Tensor[];
   readonly values: readonly Tensor[];
@@ -20,14 +22,25 @@ export interface LayerTensors {
 /** Logit of a row that holds no token. Not -Infinity: a softmax row must stay finite. */
 const MASKED = -1e30;
 
+/** A block's buffer grows by so many rows: each of them costs products, each growth a copy. */
+const GROWTH = 64;
+
+/** Buffers of `rows` rows: [G,rows,d], columns [G,d,rows], gates [G,rows]. */
+interface Buffers extends WindowRows {
+  readonly rows: number;
+  /** The keys again, as attention reads them. */
+  readonly columns: Float32Array;
+}
+
 export class Window {
-  private past: WindowBlock[] = [];
-  private block: WindowBlock;
+  /** Full. */
+  private past: (Buffers & WindowBlock)[] = [];
+  private block: Buffers;
+  private firstPosition = 0;
   private filled = 0;
   private pastTensors: LayerTensors;
   private blockTensors: LayerTensors;
-  private readonly noTensors: LayerTensors;
-  private bias: Float32Array;
+  private readonly groups: number;
 
   constructor(
     private readonly architecture: Architecture,
@@ -36,11 +49,10 @@ export class Window {
     /** Whether tokens have merge gates. */
     private readonly gated = false,
   ) {
-    this.block = this.freshBlock(0);
-    this.bias = new Float32Array(chunk).fill(MASKED);
-    this.noTensors = this.tensorsOf(new Float32Array(0), new Float32Array(0), 0);
-    this.pastTensors = this.noTensors;
-    this.blockTensors = this.tensorsOf(this.block.keys, this.block.values, chunk);
+    this.groups = groupsOf(architecture);
+    this.block = this.buffers(0);
+    this.blockTensors = this.tensorsOf(this.block);
+    this.pastTensors = this.blockTensors;
   }
 
   /** Tokens of full past blocks (P). */
@@ -48,9 +60,9 @@ export class Window {
     return this.past.length * this.chunk;
   }
 
-  /** Rows of the current block's buffer as the graph sees it (B): none while it is empty. */
+  /** Rows of the current block's buffer (B): none while it is empty. */
   get blockRows(): number {
-    return this.filled === 0 ? 0 : this.chunk;
+    return this.block.rows;
   }
 
   /** Tokens that still fit into the current block; 0 when the next token begins a new one. */
@@ -63,44 +75,45 @@ export class Window {
   }
 
   get blockLayers(): LayerTensors {
-    return this.filled === 0 ? this.noTensors : this.blockTensors;
+    return this.blockTensors;
   }
 
   get blockBias(): Tensor {
-    return floats(this.bias.subarray(0, this.blockRows), [1, 1, 1, this.blockRows]);
+    return floats(new Float32Array(this.block.rows).fill(MASKED, this.filled), [1, 1, 1, this.block.rows]);
   }
 
-  /**
-   * Puts n tokens behind the last; keys and values per layer, float32 [1,K,n,d], and gates [1,K,n] where the window has
-   * them. n must not exceed `room`.
-   */
-  append(keys: readonly Tensor[], values: readonly Tensor[], n: number, gates: readonly Tensor[] = []): void {
-    const { keyHeads, headSize } = this.architecture;
-    const put = (target: Float32Array, layers: readonly Tensor[], size: number): void => {
-      layers.forEach((tensor, layer) => {
-        const data = floatData(tensor);
-        for (let head = 0; head < keyHeads; head++) {
-          const row = (layer * keyHeads + head) * this.chunk + this.filled;
-          target.set(data.subarray(head * n * size, (head + 1) * n * size), row * size);
-        }
-      });
+  /** Puts n tokens behind the last: keys and values [G,n,d], gates [G,n] where the window has them. At most `room`. */
+  append({ keys, values, gates }: WindowRows, n: number): void {
+    const { headSize } = this.architecture;
+    this.reserve(this.filled + n);
+    const { block, filled, groups } = this;
+    const put = (target: Float32Array, from: Float32Array, size: number): void => {
+      for (let group = 0; group < groups; group++) {
+        const rows = from.subarray(group * n * size, (group + 1) * n * size);
+        target.set(rows, (group * block.rows + filled) * size);
+      }
     };
-    put(this.block.keys, keys, headSize);
-    put(this.block.values, values, headSize);
-    if (this.block.gates) put(this.block.gates, gates, 1);
-    this.bias.fill(0, this.filled, this.filled + n);
+    put(block.keys, keys, headSize);
+    put(block.values, values, headSize);
+    if (block.gates) put(block.gates, gates!, 1);
+    for (let group = 0; group < groups; group++) {
+      for (let i = 0; i < headSize; i++) {
+        const column = (group * headSize + i) * block.rows + filled;
+        for (let row = 0; row < n; row++) block.columns[column + row] = keys[(group * n + row) * headSize + i]!;
+      }
+    }
     this.filled += n;
   }
 
   /** Begins a new block when the current one is full; gives the block that leaves the window, if one does. */
   roll(): WindowBlock | undefined {
     if (this.filled < this.chunk) return undefined;
-    this.past.push(this.block);
+    this.past.push({ ...this.block, firstPosition: this.firstPosition });
     const leaving = this.past.length > this.windowChunks - 1 ? this.past.shift() : undefined;
-    this.block = this.freshBlock(this.block.firstPosition + this.chunk);
+    this.firstPosition += this.chunk;
+    this.block = this.buffers(0);
     this.filled = 0;
-    this.bias = new Float32Array(this.chunk).fill(MASKED);
-    this.blockTensors = this.tensorsOf(this.block.keys, this.block.values, this.chunk);
+    this.blockTensors = this.tensorsOf(this.block);
     this.pastTensors = this.joinPast();
     return leaving;
   }
@@ -108,82 +121,106 @@ export class Window {
   /** A copy that goes on by itself. Full blocks are shared: they never change. */
   fork(): Window {
     const copy = new Window(this.architecture, this.chunk, this.windowChunks, this.gated);
-    const { keys, values, gates, firstPosition } = this.block;
+    const { rows, keys, values, columns, gates } = this.block;
     copy.past = [...this.past];
     copy.pastTensors = this.pastTensors;
-    copy.block = { keys: keys.slice(), values: values.slice(), firstPosition, ...(gates && { gates: gates.slice() }) };
-    copy.blockTensors = copy.tensorsOf(copy.block.keys, copy.block.values, this.chunk);
-    copy.bias = this.bias.slice();
+    copy.block = {
+      ...{ rows, keys: keys.slice(), values: values.slice(), columns: columns.slice() },
+      ...(gates && { gates: gates.slice() }),
+    };
+    copy.blockTensors = copy.tensorsOf(copy.block);
+    copy.firstPosition = this.firstPosition;
     copy.filled = this.filled;
     return copy;
   }
 
   /** What the window holds, oldest first, each cut to its tokens: for folding it away at the end of a text. */
   blocks(): WindowBlock[] {
-    const { headSize } = this.architecture;
-    const cut = (values: Float32Array, size: number): Float32Array => {
-      const groups = values.length / (this.chunk * size);
-      const part = new Float32Array(groups * this.filled * size);
-      for (let group = 0; group < groups; group++) {
-        const start = group * this.chunk * size;
-        part.set(values.subarray(start, start + this.filled * size), group * this.filled * size);
-      }
-      return part;
-    };
     if (this.filled === 0) return [...this.past];
-    const { keys, values, gates, firstPosition } = this.block;
-    const newest = { keys: cut(keys, headSize), values: cut(values, headSize), firstPosition };
-    return [...this.past, gates ? { ...newest, gates: cut(gates, 1) } : newest];
+    const { keys, values, gates } = this.resized(this.filled);
+    return [...this.past, { keys, values, ...(gates && { gates }), firstPosition: this.firstPosition }];
   }
 
-  private freshBlock(firstPosition: number): WindowBlock {
-    const { kvmLayers, keyHeads, headSize } = this.architecture;
-    const rows = kvmLayers * keyHeads * this.chunk;
-    const size = rows * headSize;
-    const block = { keys: new Float32Array(size), values: new Float32Array(size), firstPosition };
-    return this.gated ? { ...block, gates: new Float32Array(rows) } : block;
+  /** Makes the block's buffer large enough for so many rows. */
+  private reserve(rows: number): void {
+    if (rows <= this.block.rows) return;
+    this.block = this.resized(Math.min(this.chunk, Math.ceil(rows / GROWTH) * GROWTH));
+    this.blockTensors = this.tensorsOf(this.block);
+  }
+
+  /** The block's tokens in buffers of so many rows. */
+  private resized(rows: number): Buffers {
+    const { headSize } = this.architecture;
+    const resized = this.buffers(rows);
+    const { block, filled } = this;
+    copyRuns(block.keys, resized.keys, this.groups, block.rows * headSize, rows * headSize, filled * headSize);
+    copyRuns(block.values, resized.values, this.groups, block.rows * headSize, rows * headSize, filled * headSize);
+    copyRuns(block.columns, resized.columns, this.groups * headSize, block.rows, rows, filled);
+    if (block.gates) copyRuns(block.gates, resized.gates!, this.groups, block.rows, rows, filled);
+    return resized;
+  }
+
+  private buffers(rows: number): Buffers {
+    const floatsOf = (size: number): Float32Array => new Float32Array(this.groups * rows * size);
+    const { headSize } = this.architecture;
+    const buffers = { rows, keys: floatsOf(headSize), values: floatsOf(headSize), columns: floatsOf(headSize) };
+    return this.gated ? { ...buffers, gates: floatsOf(1) } : buffers;
   }
 
   private joinPast(): LayerTensors {
     const [first] = this.past;
-    if (!first) return this.noTensors;
-    if (this.past.length === 1) return this.tensorsOf(first.keys, first.values, this.chunk);
-    const join = (pick: (block: WindowBlock) => Float32Array): Float32Array => {
-      const run = this.chunk * this.architecture.headSize;
-      const joined = new Float32Array(first.keys.length * this.past.length);
-      const groups = first.keys.length / run;
-      for (let group = 0; group < groups; group++) {
-        this.past.forEach((block, i) => {
-          joined.set(pick(block).subarray(group * run, (group + 1) * run), (group * this.past.length + i) * run);
-        });
-      }
+    if (!first) return this.tensorsOf(this.buffers(0));
+    if (this.past.length === 1) return this.tensorsOf(first);
+    const { headSize } = this.architecture;
+    const rows = this.pastRows;
+    const join = (pick: (block: Buffers) => Float32Array, runs: number, size: number): Float32Array => {
+      const joined = new Float32Array(runs * rows * size);
+      const run = this.chunk * size;
+      this.past.forEach((block, i) => {
+        copyRuns(pick(block), joined.subarray(i * run), runs, run, rows * size, run);
+      });
       return joined;
     };
-    return this.tensorsOf(
-      join(block => block.keys),
-      join(block => block.values),
-      this.pastRows,
-    );
+    return this.tensorsOf({
+      rows,
+      columns: join(block => block.columns, this.groups * headSize, 1),
+      values: join(block => block.values, this.groups, headSize),
+    });
   }
 
-  private tensorsOf(keys: Float32Array, values: Float32Array, rows: number): LayerTensors {
-    return layerTensors(this.architecture, keys, values, rows);
+  private tensorsOf({ columns, values, rows }: Pick<Buffers, 'columns' | 'values' | 'rows'>): LayerTensors {
+    return layerTensors(this.architecture, columns, values, rows);
   }
 }
 
-/** Views of each layer's part of [G,rows,d] arrays, as tensors [1,K,rows,d]. */
+/** `count` runs of `length` values, which begin every `fromStride` and `toStride` values. */
+function copyRuns(
+  from: Float32Array,
+  to: Float32Array,
+  count: number,
+  fromStride: number,
+  toStride: number,
+  length: number,
+): void {
+  for (let run = 0; run < count; run++) {
+    to.set(from.subarray(run * fromStride, run * fromStride + length), run * toStride);
+  }
+}
+
+/** Views of each layer's part of keys as columns [G,d,rows] and of values [G,rows,d], as tensors. */
 export function layerTensors(
   architecture: Architecture,
-  keys: Float32Array,
+  columns: Float32Array,
   values: Float32Array,
   rows: number,
 ): LayerTensors {
   const { kvmLayers, keyHeads, headSize } = architecture;
   const size = keyHeads * rows * headSize;
-  const view = (all: Float32Array, layer: number): Tensor =>
-    floats(all.subarray(layer * size, (layer + 1) * size), [1, keyHeads, rows, headSize]);
+  const view = (all: Float32Array, layer: number, shape: readonly number[]): Tensor =>
+    floats(all.subarray(layer * size, (layer + 1) * size), shape);
+  const layers = Array.from({ length: kvmLayers }, (_, layer) => layer);
   return {
-    keys: Array.from({ length: kvmLayers }, (_, layer) => view(keys, layer)),
-    values: Array.from({ length: kvmLayers }, (_, layer) => view(values, layer)),
+    keys: layers.map(layer => view(columns, layer, [keyHeads, 1, headSize, rows])),
+    values: layers.map(layer => view(values, layer, [keyHeads, 1, rows, headSize])),
   };
 }

@@ -245,8 +245,8 @@ suite('weights taken over from GGUF', function () {
           if (offsets) {
             const byte = blocks[place >> 1]!;
             const q = place % 2 === 0 ? byte & 15 : byte >> 4;
-            // [inputs/32, outputs].
-            out.push(scale * (q - 8) + offsets[Math.floor(i / BLOCK) * linear.outputs + row]!);
+            // [inputs/32, outputs], times 32.
+            out.push(scale * (q - 8) + offsets[Math.floor(i / BLOCK) * linear.outputs + row]! / BLOCK);
           } else out.push(scale * (blocks[place]! - 128));
         }
       }

@@ -3,7 +3,7 @@
  * way from the residual stream to q, k, v: value residual, token shift, LayerNorm on q and k heads, rotation.
  * Source: kvm.md, "The authors' backbone" and Attend.
  */
-import { CARRIED, FORWARD } from '../../engine/graph-contract.js';
+import { CARRIED } from '../../engine/graph-contract.js';
 import type { BackboneFrame, StoredNorm } from './backbone-frame.js';
 import { END } from './backbone-frame.js';
 import type { WeightPlace } from './graph-builder.js';
@@ -39,6 +39,8 @@ export interface StoredSlidingWindow extends StoredProjection {
 export interface Mixed {
   readonly output: string;
   readonly plainValue: string;
+  /** Merge gates [1,H,n] of a KVM layer. */
+  readonly gates?: string;
 }
 
 /** Rotates [1,H,n,d]. */
@@ -52,7 +54,8 @@ export function kvmLayer(
   at: { readonly name: string; readonly kvmLayer: number; readonly x: string; readonly firstValue?: string },
 ): Mixed {
   const { g } = frame;
-  const { query, key, value, plainValue } = project(frame, rotate, stored, at);
+  const { query: unscaled, key, value, plainValue } = project(frame, rotate, stored, at);
+  const query = attention.scaled(unscaled);
   const warmed = (temperature: WeightPlace | undefined, name: string): string =>
     temperature ? g.node('Mul', [query, g.weight(`${at.name}.${name}`, temperature)]) : query;
   const attended = attention.attend(at.kvmLayer, {
@@ -61,8 +64,8 @@ export function kvmLayer(
     key,
     value,
   });
-  g.output(mergeGates(frame, stored, at.x, key), FORWARD.newGate(at.kvmLayer), 'float32', [1, frame.sizes.heads, 'n']);
-  return { output: frame.linear(attended, stored.output), plainValue };
+  const gates = mergeGates(frame, stored, at.x, key);
+  return { output: frame.linear(attended, stored.output), plainValue, gates };
 }
 
 /** 1 + ELU(W_g x), [1,H,n]. */

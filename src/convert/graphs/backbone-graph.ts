@@ -78,13 +78,14 @@ export function backboneGraph(
   // v0 of layers with KVM and of others: layer 0's plain values, unless those with KVM have one of their own.
   const first: { kvm?: string; other?: string } = {};
   if (model.firstValue) first.kvm = frame.linear(attentionNorm(x, 1), model.firstValue);
-  let kvmLayers = 0;
+  const gates: string[] = [];
   model.blocks.forEach(({ mixer, mlpNorm, mlpShift, up, down }, layer) => {
     const at = { name: `layer.${layer}`, x: attentionNorm(x, layer) };
     let mixed: Mixed;
     if (mixer.kind === 'kvm') {
-      const place = { ...at, kvmLayer: kvmLayers++, firstValue: first.kvm };
+      const place = { ...at, kvmLayer: gates.length, firstValue: first.kvm };
       mixed = kvmLayer(frame, attention, rotate, mixer, place);
+      gates.push(mixed.gates!);
     } else if (mixer.kind === 'rwkv7') {
       mixed = rwkv7Layer(frame, mixer, { ...at, firstValue: first.other });
     } else {
@@ -103,9 +104,11 @@ export function backboneGraph(
     const positive = g.node('Relu', [frame.linear(shifted, up)]);
     add(frame.linear(g.node('Mul', [positive, positive]), down));
   });
+  attention.outputs();
+  g.output(g.node('Concat', gates, { axis: 0 }), FORWARD.newGates, 'float32', [gates.length, heads, 'n']);
   const last = frame.norm(x, 'final_norm', model.finalNorm);
   const wanted = g.node('Gather', [last, logitRows], { axis: 1 });
   g.output(frame.linear(wanted, model.head), FORWARD.logits, 'float32', [1, 'r', vocabulary]);
-  if (kvmLayers !== model.architecture.kvmLayers) throw new Error('The layers do not fit the architecture.');
+  if (gates.length !== model.architecture.kvmLayers) throw new Error('The layers do not fit the architecture.');
   return { graph: g.finish(), carried: frame.carried };
 }

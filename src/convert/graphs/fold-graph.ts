@@ -207,6 +207,8 @@ export function readGraph(headSize: number, trained?: TrainedFold): Uint8Array {
     key = g.node('Mul', [direction(g, keySum), column(g, g.node('Mul', [keyRadius, temperature]))]);
   }
   g.output(key, READ.readKey, 'float32', ['G', 'S', headSize]);
+  const columns = g.node('Transpose', [key], { perm: [0, 2, 1] });
+  g.output(columns, READ.readKeyColumns, 'float32', ['G', headSize, 'S']);
   g.output(g.node('Mul', [direction(g, valueSum), column(g, valueRadius)]), READ.readValue, 'float32', [
     'G',
     'S',

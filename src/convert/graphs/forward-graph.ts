@@ -52,15 +52,8 @@ export function forwardGraph(model: StoredModel, weightsFile: string, use: 'pref
 
   const rotate = (x: string, c: string, s: string): string =>
     g.node('RotaryEmbedding', [x, rows, c, s], { interleaved: 1 });
-  /** [1,n,count·d] → [1,count,n,d]. */
-  const toHeads = (x: string, count: number, norm: WeightPlace | undefined, name: string): string => {
-    let split = g.node('Reshape', [x, g.integers(0, 0, count, headSize)]);
-    if (norm) {
-      const gain = g.weight(name, norm);
-      split = g.node('SimplifiedLayerNormalization', [split, gain], { axis: -1, ...epsilon });
-    }
-    return g.node('Transpose', [split], { perm: [0, 2, 1, 3] });
-  };
+  const headNorm = (x: string, norm: WeightPlace | undefined, name: string): string =>
+    norm ? g.node('SimplifiedLayerNormalization', [x, g.weight(name, norm)], { axis: -1, ...epsilon }) : x;
 
   let x = embedding(g, ids, model.embedding);
   let normed = '';
@@ -73,18 +66,17 @@ export function forwardGraph(model: StoredModel, weightsFile: string, use: 'pref
 
     let qkv = linear(g, normed, layer.qkv, activations);
     if (layer.qkvBias) qkv = g.node('Add', [qkv, g.weight(name('qkv_bias'), layer.qkvBias)]);
-    const sizes = g.integers(heads * headSize, keyHeads * headSize, keyHeads * headSize);
-    const [q, k, v] = g.manyOutputs('Split', [qkv, sizes], 3, { axis: -1 });
-    const query = toHeads(q!, heads, layer.queryNorm, name('query_norm'));
-    const plainKey = toHeads(k!, keyHeads, layer.keyNorm, name('key_norm'));
-    const value = toHeads(v!, keyHeads, undefined, '');
-    const key = rotate(plainKey, cos, sin);
-
+    const split = g.node('Reshape', [qkv, g.integers(0, 0, heads + 2 * keyHeads, headSize)]);
+    const byHead = g.node('Transpose', [split], { perm: [0, 2, 1, 3] });
+    const [q, k, v] = g.manyOutputs('Split', [byHead, g.integers(heads, keyHeads, keyHeads)], 3, { axis: 1 });
+    const query = headNorm(q!, layer.queryNorm, name('query_norm'));
+    g.output(query, FORWARD.query(i), 'float32', [1, heads, 'n', headSize]);
+    const scaled = attention.scaled(query);
     const attended = attention.attend(i, {
-      windowQuery: rotate(query, cos, sin),
-      stateQuery: rotate(query, readCos, readSin),
-      key,
-      value,
+      windowQuery: rotate(scaled, cos, sin),
+      stateQuery: rotate(scaled, readCos, readSin),
+      key: rotate(headNorm(k!, layer.keyNorm, name('key_norm')), cos, sin),
+      value: v!,
     });
 
     const mlpNorm = g.weight(name('mlp_norm'), layer.mlpNorm);
@@ -95,9 +87,8 @@ export function forwardGraph(model: StoredModel, weightsFile: string, use: 'pref
     });
     const hidden = g.node('Mul', [g.node('QuickGelu', [gate!], { alpha: { float: 1 } }), up!]);
     delta = linear(g, hidden, layer.down, activations);
-
-    g.output(query, FORWARD.query(i), 'float32', [1, heads, 'n', headSize]);
   });
+  attention.outputs();
 
   const [, last] = residualNorm(g, x, delta, g.weight('final_norm', model.finalNorm), epsilon);
   const wanted = g.node('Gather', [last, logitRows], { axis: 1 });

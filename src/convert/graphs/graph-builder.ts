@@ -50,6 +50,8 @@ export class GraphBuilder {
   private readonly inputs: onnx.IValueInfoProto[] = [];
   private readonly outputs: onnx.IValueInfoProto[] = [];
   private readonly constants = new Map<string, string>();
+  /** Value → the output that it is. */
+  private readonly outputNames = new Map<string, string>();
   private counter = 0;
 
   constructor(
@@ -74,9 +76,11 @@ export class GraphBuilder {
     return name;
   }
 
-  /** Names a value as an output of the graph. */
+  /** Names a value as an output of the graph: a node's output is called so from then on, anything else is copied. */
   output(value: string, name: string, type: ElementType, shape: readonly Dimension[]): void {
-    this.nodes.push({ opType: 'Identity', name: `${this.prefix}out.${name}`, input: [value], output: [name] });
+    const made = this.nodes.some(({ output }) => output!.includes(value));
+    if (made && !this.outputNames.has(value)) this.outputNames.set(value, name);
+    else this.nodes.push({ opType: 'Identity', name: `${this.prefix}out.${name}`, input: [value], output: [name] });
     this.outputs.push(valueInfo(name, type, shape));
   }
 
@@ -160,7 +164,7 @@ export class GraphBuilder {
   message(): onnx.IGraphProto {
     return {
       name: this.name,
-      node: this.nodes,
+      node: renamed(this.nodes, this.outputNames),
       initializer: this.initializers,
       input: this.inputs,
       output: this.outputs,
@@ -176,6 +180,19 @@ export class GraphBuilder {
     }
     return name;
   }
+}
+
+/** With bodies, which may use values of the graph around them. */
+function renamed(nodes: readonly onnx.INodeProto[], names: ReadonlyMap<string, string>): onnx.INodeProto[] {
+  const rename = (of: readonly string[]): string[] => of.map(name => names.get(name) ?? name);
+  return nodes.map(node => ({
+    ...node,
+    input: rename(node.input!),
+    output: rename(node.output!),
+    attribute: node.attribute?.map(attribute =>
+      attribute.g ? { ...attribute, g: { ...attribute.g, node: renamed(attribute.g.node!, names) } } : attribute,
+    ),
+  }));
 }
 
 function valueInfo(name: string, type: ElementType, shape: readonly Dimension[]): onnx.IValueInfoProto {

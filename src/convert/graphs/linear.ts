@@ -1,7 +1,7 @@
 /**
  * A linear layer in its four stored forms, and the nodes that apply it.
  * f32: [out,in]. f16: the same in half the bytes; it is cast to float32, which onnxruntime does once, when it loads. q8: symmetric blocks of 32. q4: blocks of 32 with a minimum: weight = scale·(q - 8) + offset, exactly what
- * GGUF's Q4_1 stores (offset = minimum + 8·scale); the offsets act through the sums of the input's blocks.
+ * GGUF's Q4_1 stores (offset = minimum + 8·scale); the offsets, stored times 32, act through the means of the input's blocks.
  */
 import type { GraphBuilder, WeightPlace } from './graph-builder.js';
 
@@ -41,13 +41,14 @@ export function linear(g: GraphBuilder, x: string, stored: StoredLinear, activat
   });
   if (stored.kind === 'q8') return product;
   const offsets = g.weight(`${stored.name}.offsets`, stored.offsets);
-  return g.node('Add', [product, g.node('MatMul', [blockSums(g, x, stored.inputs), offsets])]);
+  return g.node('Add', [product, g.node('MatMul', [blockMeans(g, x, stored.inputs, activations), offsets])]);
 }
 
-/** x [1,n,inputs] → sums of its blocks of 32 [1,n,inputs/32]. */
-function blockSums(g: GraphBuilder, x: string, inputs: number): string {
+/** x [1,n,inputs] → means of its blocks of 32 [1,n,inputs/32]. As a pool it is one node, but not every provider's. */
+function blockMeans(g: GraphBuilder, x: string, inputs: number, activations: Activations): string {
+  if (activations === 'int8') return g.node('AveragePool', [x], { kernel_shape: [BLOCK], strides: [BLOCK] });
   const blocks = g.node('Reshape', [x, g.integers(0, 0, inputs / BLOCK, BLOCK)]);
-  return g.node('ReduceSum', [blocks, g.integers(-1)], { keepdims: 0 });
+  return g.node('ReduceMean', [blocks, g.integers(-1)], { keepdims: 0 });
 }
 
 /** ids int64 [1,n] → rows of an embedding table [1,n,width]. The table may be the head's (tied). */
