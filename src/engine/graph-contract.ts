@@ -71,7 +71,7 @@ export const FORWARD = {
   newKeys: 'new_keys',
   /** float32 [G,1,n,d]. */
   newValues: 'new_values',
-  /** float32 [1,H,n,d], not rotated. Not of models trained with KVM. */
+  /** float32 [1,H,n,d] (decode: [H,1,n,d]), not rotated. Not of models trained with KVM. */
   query: (layer: number) => `query.${layer}`,
   /** float32 [L,K,n]: merge gates. Of models trained with KVM only. */
   newGates: 'new_gates',

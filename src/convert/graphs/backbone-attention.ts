@@ -61,8 +61,8 @@ export function kvmLayer(
   const attended = attention.attend(at.kvmLayer, {
     windowQuery: warmed(stored.temperatures?.window, 'window_temperature'),
     stateQuery: warmed(stored.temperatures?.state, 'state_temperature'),
-    key,
-    value,
+    key: attention.byKeyHead(key),
+    value: attention.byKeyHead(value),
   });
   const gates = mergeGates(frame, stored, at.x, key);
   return { output: frame.linear(attended, stored.output), plainValue, gates };

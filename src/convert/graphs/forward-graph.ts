@@ -50,8 +50,11 @@ export function forwardGraph(model: StoredModel, weightsFile: string, use: 'pref
   const attention = new KvmAttention(g, { heads, keyHeads, headSize }, ids, use);
   const logitRows = g.input(FORWARD.logitRows, 'int64', ['r']);
 
+  // For one token heads come first of all: nothing moves, and keys and values lie as attention takes them. The batch is theirs
+  // then, for which RotaryEmbedding counts rows from a first one.
+  const headsFirst = use === 'decode';
   const rotate = (x: string, c: string, s: string): string =>
-    g.node('RotaryEmbedding', [x, rows, c, s], { interleaved: 1 });
+    g.node('RotaryEmbedding', [x, headsFirst ? g.integers(0) : rows, c, s], { interleaved: 1 });
   const headNorm = (x: string, norm: WeightPlace | undefined, name: string): string =>
     norm ? g.node('SimplifiedLayerNormalization', [x, g.weight(name, norm)], { axis: -1, ...epsilon }) : x;
 
@@ -67,16 +70,18 @@ export function forwardGraph(model: StoredModel, weightsFile: string, use: 'pref
     let qkv = linear(g, normed, layer.qkv, activations);
     if (layer.qkvBias) qkv = g.node('Add', [qkv, g.weight(name('qkv_bias'), layer.qkvBias)]);
     const split = g.node('Reshape', [qkv, g.integers(0, 0, heads + 2 * keyHeads, headSize)]);
-    const byHead = g.node('Transpose', [split], { perm: [0, 2, 1, 3] });
-    const [q, k, v] = g.manyOutputs('Split', [byHead, g.integers(heads, keyHeads, keyHeads)], 3, { axis: 1 });
+    const byHead = g.node('Transpose', [split], { perm: headsFirst ? [2, 0, 1, 3] : [0, 2, 1, 3] });
+    const axis = headsFirst ? 0 : 1;
+    const [q, k, v] = g.manyOutputs('Split', [byHead, g.integers(heads, keyHeads, keyHeads)], 3, { axis });
     const query = headNorm(q!, layer.queryNorm, name('query_norm'));
-    g.output(query, FORWARD.query(i), 'float32', [1, heads, 'n', headSize]);
+    g.output(query, FORWARD.query(i), 'float32', headsFirst ? [heads, 1, 'n', headSize] : [1, heads, 'n', headSize]);
+    const kept = (x: string): string => (headsFirst ? x : attention.byKeyHead(x));
     const scaled = attention.scaled(query);
     const attended = attention.attend(i, {
       windowQuery: rotate(scaled, cos, sin),
       stateQuery: rotate(scaled, readCos, readSin),
-      key: rotate(headNorm(k!, layer.keyNorm, name('key_norm')), cos, sin),
-      value: v!,
+      key: kept(rotate(headNorm(k!, layer.keyNorm, name('key_norm')), cos, sin)),
+      value: kept(v!),
     });
 
     const mlpNorm = g.weight(name('mlp_norm'), layer.mlpNorm);

@@ -16,7 +16,7 @@ export interface AttentionSizes {
   readonly headSize: number;
 }
 
-/** Of the new tokens: queries over sqrt(d) [1,H,n,d], what the window keeps [1,K,n,d]. */
+/** Of the new tokens: queries over sqrt(d) [1,H,n,d] or [H,1,n,d], what the window keeps [K,1,n,d]. */
 export interface AttentionInputs {
   readonly windowQuery: string;
   readonly stateQuery: string;
@@ -49,6 +49,11 @@ export class KvmAttention {
     return this.g.node('Mul', [x, this.g.float(1 / Math.sqrt(this.sizes.headSize))]);
   }
 
+  /** Keys or values [1,K,n,d] → [K,1,n,d]. */
+  byKeyHead(x: string): string {
+    return this.asRows(x, 1);
+  }
+
   /** → [1,n,H·d]. Declares state and window of the layer as inputs. */
   attend(layer: number, { windowQuery, stateQuery, key, value }: AttentionInputs): string {
     const { g } = this;
@@ -64,12 +69,9 @@ export class KvmAttention {
     const blockValue = values(FORWARD.blockValue(layer), 'B');
 
     const rows = this.parts === undefined ? 1 : heads / keyHeads;
-    const asRows = (x: string, count: number): string =>
-      g.node('Reshape', [x, g.integers(keyHeads, count, -1, headSize)]);
-    const [ofWindow, ofState] = [asRows(windowQuery, rows), asRows(stateQuery, rows)];
-    const [newKey, newValue] = [asRows(key, 1), asRows(value, 1)];
-    this.newKeys.push(newKey);
-    this.newValues.push(newValue);
+    const [ofWindow, ofState] = [this.asRows(windowQuery, rows), this.asRows(stateQuery, rows)];
+    this.newKeys.push(key);
+    this.newValues.push(value);
 
     const product = (asked: string, columns: string, part: Part): string =>
       this.byHead(g.node('MatMul', [asked, columns]), part, columns, 3);
@@ -79,15 +81,16 @@ export class KvmAttention {
         g.node('Add', [product(ofState, stateKey, 'state'), stateBias]),
         product(ofWindow, pastKey, 'past'),
         g.node('Add', [product(ofWindow, blockKey, 'block'), this.blockBias]),
-        g.node('Add', [this.byHead(timesTransposed(g, ofWindow, newKey, 4), 'new', newKey, 2), this.causalBias]),
+        g.node('Add', [this.byHead(timesTransposed(g, ofWindow, key, 4), 'new', key, 2), this.causalBias]),
       ],
       { axis: -1 },
     );
-    const mixed = this.mix(g.node('Softmax', [all], { axis: -1 }), [stateValue, pastValue, blockValue, newValue]);
-    const perToken = g.node('Transpose', [g.node('Reshape', [mixed, g.integers(1, heads, -1, headSize)])], {
-      perm: [0, 2, 1, 3],
-    });
-    return g.node('Reshape', [perToken, g.integers(0, 0, heads * headSize)]);
+    const mixed = this.mix(g.node('Softmax', [all], { axis: -1 }), [stateValue, pastValue, blockValue, value]);
+    const joined = g.integers(1, -1, heads * headSize);
+    if (this.parts !== undefined)
+      return g.node('Reshape', [g.node('Transpose', [mixed], { perm: [2, 0, 1, 3] }), joined]);
+    const byHead = g.node('Reshape', [mixed, g.integers(1, heads, -1, headSize)]);
+    return g.node('Reshape', [g.node('Transpose', [byHead], { perm: [0, 2, 1, 3] }), joined]);
   }
 
   /** What the window keeps of the new tokens, all layers in one tensor: fewer to hand over. After the last layer. */
@@ -132,6 +135,11 @@ export class KvmAttention {
       return g.node('Concat', [g.integers(keyHeads, heads / keyHeads), this.newTokens(), size], { axis: 0 });
     });
     return g.node('Reshape', [rows, shape], { allowzero: 1 });
+  }
+
+  /** → [K,rows,·,d]. */
+  private asRows(x: string, rows: number): string {
+    return this.g.node('Reshape', [x, this.g.integers(this.sizes.keyHeads, rows, -1, this.sizes.headSize)]);
   }
 
   private newTokens(): string {
