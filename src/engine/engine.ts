@@ -114,16 +114,28 @@ export interface StateChange {
   readonly budget: number;
 }
 
-/** Attention mass of a question on every slot of the recall index. N = slots of all `ids`, in their order. */
+/**
+ * Mean softmax mass of a question's rows on recall slots, head by head: on the slots that are named, and on each token of
+ * all others. Of a small memory every slot is named.
+ */
+export interface SlotMass {
+  /** Per recall key head uint32, ascending: places in N. */
+  readonly slots: readonly Uint32Array[];
+  /** Per recall query head float32: mass on each of its key head's slots. */
+  readonly mass: readonly Float32Array[];
+  /** Per recall query head: mass on one token of the slots that are not named. */
+  readonly rest: readonly number[];
+}
+
+/** Attention mass of a question on the slots of the recall index. N = slots of all `ids`, in their order. */
 export interface RecallScores {
   /** Question tokens that were averaged over. */
   readonly rows: number;
   /** uint32 [ids+1]: where each id's slots begin in N. */
   readonly slotStart: Uint32Array;
-  /** float32 [heads,N]: mean softmax mass of the question's rows, per recall query head. */
-  readonly mass: Float32Array;
-  /** float32 [heads,N]: the same of a contentless question. */
-  readonly nullMass: Float32Array;
+  readonly mass: SlotMass;
+  /** The same of a contentless question. */
+  readonly nullMass: SlotMass;
 }
 
 /** F spans of lines, as shares of recall slots: a slot's mass is shared among the lines that its tokens came from. */

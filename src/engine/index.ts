@@ -12,6 +12,7 @@ export type {
   ReadRequest,
   RecallParameters,
   RecallScores,
+  SlotMass,
   SpanShares,
   Schedule,
   StateChange,

@@ -39,7 +39,7 @@ const TEXT = Array.from(
 interface Work extends ProviderReport {
   readonly recall: RecallSlots;
   readonly loss: number;
-  readonly mass: Float32Array;
+  readonly mass: readonly number[];
 }
 
 /** Throws what loading throws, and where the provider can't be used, the reason. `cpu` is compared with itself. */
@@ -87,16 +87,16 @@ async function work(modelFolder: string, provider: string, threads: number, slot
 }
 
 /** Of a model without recall heads there is nothing to score. */
-async function scored(engine: Engine, slots: RecallSlots): Promise<{ mass: Float32Array }> {
+async function scored(engine: Engine, slots: RecallSlots): Promise<{ mass: readonly number[] }> {
   const { keyHeads } = engine.model.recall;
-  if (keyHeads === 0) return { mass: new Float32Array(0) };
+  if (keyHeads === 0) return { mass: [] };
   await engine.putRecall('probe', slots);
   const question = 'Which part multiplies by seven?';
   const scores = await engine.scoreRecall(question, ['probe']);
   const share = { start: Uint32Array.of(0, 1), slots: Uint32Array.of(0), shares: Float32Array.of(1) };
   const spans = { tokens: Float32Array.of(1), keyHeads: Array.from({ length: keyHeads }, () => share) };
   await engine.scoreSpans(question, ['probe'], spans);
-  return scores;
+  return { mass: scores.mass.mass.flatMap(own => [...own]) };
 }
 
 async function writingSpeed(engine: Engine): Promise<number> {

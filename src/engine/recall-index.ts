@@ -1,62 +1,81 @@
 /**
- * Recall slots of many texts and the scoring of questions against them: one softmax per head over all slots.
- * Knows ids, not files. Joined arrays are kept for the last set of ids asked for.
+ * Recall slots of many texts and the scoring of questions against them: one softmax per head over all slots. Of a large
+ * memory clusters of slots are scored first (`found-mass.ts`). Knows ids, not files. What texts have together is kept for
+ * the last set of ids asked for.
  */
 import { LongviewError, throwIfCancelled } from '../base/index.js';
-import type { CallOptions, RecallScores, SpanShares } from './engine.js';
-import { SCORE } from './graph-contract.js';
+import type { CallOptions, RecallScores, SlotMass, SpanShares } from './engine.js';
+import { foundMass } from './found-mass.js';
+import type { FoundMass, JoinedSlots } from './found-mass.js';
 import type { Model } from './model.js';
-import { bytes, floatData, floats } from './ort.js';
-import type { Tensor } from './ort.js';
 import { questionQueries } from './question-queries.js';
+import { atMemorySize } from './recall-floor.js';
 import type { RecallHeads } from './recall-heads.js';
+import { blocksAt } from './slot-blocks.js';
+import type { SlotTable } from './slot-blocks.js';
+import { clustersOf } from './slot-clusters.js';
+import type { Clusters } from './slot-clusters.js';
+import { SlotScorer } from './slot-softmax.js';
+import type { QueryRows } from './slot-softmax.js';
 import type { RecallSlots } from './slots.js';
-import { floorShift } from './recall-floor.js';
-import { spanScores, touchedSlots } from './span-scores.js';
-import type { HeadSlots, TouchedSlots } from './span-scores.js';
+import { SpanMass, sharedSlots } from './span-scores.js';
 import type { TextTokenizer } from './tokenizer.js';
 
-/** Of one head: mapped query rows float32 [R,d], and what each counts, float32 [R]. */
-interface Queries {
-  readonly rows: Float32Array;
-  readonly weights: Float32Array;
+/** When a memory is scored coarsely, and how many of its slots one by one even then. Measured: docs/measurements.md, Scoring. */
+export interface CoarseLimits {
+  /** Slots up to which each is scored: 131,000 tokens where 4 are merged into one. */
+  readonly exactSlots: number;
+  /** Slots of the best clusters, per key head. */
+  readonly fineSlots: number;
 }
+
+const LIMITS: CoarseLimits = { exactSlots: 32_768, fineSlots: 8192 };
 
 interface Asked {
   readonly question: string;
   readonly of: Joined;
-  readonly queries: readonly Queries[];
-  /** Per head float32 [R]. */
+  /** Per key head. */
+  readonly queries: readonly QueryRows[];
   readonly logSums: readonly Float32Array[];
-  /** float32 [H,N]. */
-  readonly mass: Float32Array;
+  readonly found: SlotMass;
+  readonly rows: number;
 }
 
-/** Slots of all ids, joined. */
-interface Joined {
+interface Joined extends JoinedSlots {
   readonly signature: string;
-  readonly slotStart: Uint32Array;
-  /** Per key head. */
-  readonly heads: readonly HeadSlots[];
-  nullMass?: Float32Array;
+  nullMass?: SlotMass;
+}
+
+interface Text {
+  readonly table: SlotTable;
+  clusters?: Clusters;
 }
 
 export class RecallIndex {
-  private readonly texts = new Map<string, RecallSlots>();
+  private readonly texts = new Map<string, Text>();
   private joined: Joined | undefined;
   private lastAsked: Asked | undefined;
+  private readonly scorer: SlotScorer;
+  /** Query heads of each key head. */
+  private readonly headsOf: readonly (readonly number[])[];
 
   constructor(
     private readonly model: Model,
     private readonly tokenizer: TextTokenizer,
     private readonly heads: RecallHeads,
-  ) {}
+    private readonly limits = LIMITS,
+  ) {
+    this.scorer = new SlotScorer(model);
+    this.headsOf = heads.keyHeads.map((_, keyHead) =>
+      [...heads.keyHeadOf.keys()].filter(head => heads.keyHeadOf[head] === keyHead),
+    );
+  }
 
-  put(id: string, slots: RecallSlots): void {
-    if (slots.heads !== this.heads.keyHeads.length || slots.headSize !== this.model.manifest.architecture.headSize) {
+  put(id: string, { heads, slots, headSize, keys, scales, counts }: RecallSlots): void {
+    if (heads !== this.heads.keyHeads.length || headSize !== this.model.manifest.architecture.headSize) {
       throw new LongviewError('bad-format', `Recall slots of "${id}" were made by another model; read it again.`);
     }
-    this.texts.set(id, slots);
+    this.texts.set(id, { table: { slots, keys, scales, logCounts: counts.map(Math.log) } });
     this.forgetJoined();
   }
 
@@ -77,11 +96,10 @@ export class RecallIndex {
         `Model "${this.model.manifest.name}" has no recall heads; choose a model whose entry names them.`,
       );
     }
-    const joined = this.join(ids);
-    joined.nullMass ??= (await this.ask(recall.contentless, joined, options)).mass;
-    const { mass, queries } = await this.ask(question, joined, options);
-    const rows = queries[0]?.weights.length ?? 0;
-    return { rows, slotStart: joined.slotStart, mass, nullMass: joined.nullMass };
+    const joined = await this.join(ids, options);
+    joined.nullMass ??= (await this.ask(recall.contentless, joined, options)).found;
+    const { found, rows } = await this.ask(question, joined, options);
+    return { rows, slotStart: joined.starts, mass: found, nullMass: joined.nullMass };
   }
 
   /** As `Engine.scoreSpans`. */
@@ -91,122 +109,103 @@ export class RecallIndex {
     spans: SpanShares,
     options: CallOptions = {},
   ): Promise<Float32Array> {
-    const joined = this.join(ids);
+    const joined = await this.join(ids, options);
     const { queries, logSums } = await this.ask(question, joined, options);
     const count = spans.tokens.length;
-    const scores = new Float32Array(queries.length * count);
-    for (const [keyHead, { heads, own }] of this.byKeyHead(spans)) {
-      const touched = touchedSlots(own, joined.heads[keyHead]!, this.model.manifest.architecture.headSize);
-      for (const head of heads) {
+    const scores = new Float32Array(this.heads.keyHeadOf.length * count);
+    const parameters = atMemorySize(this.heads.parameters, joined.starts.at(-1)!);
+    for (const [keyHead, own] of spans.keyHeads.entries()) {
+      const shared = sharedSlots(own, joined.starts.at(-1)!);
+      const mass = new SpanMass(shared, count, logSums[keyHead]!);
+      for (const block of blocksAt(joined.tables, joined.starts, shared.slots, keyHead, joined.headSize)) {
         throwIfCancelled(options.signal);
-        const rowMass = await this.rowMass(queries[head]!, logSums[head]!, touched);
-        scores.set(
-          spanScores({
-            rowMass,
-            weights: queries[head]!.weights,
-            touched,
-            spans,
-            ...this.floorOf(head, joined.slotStart.at(-1)!),
-          }),
-          head * count,
-        );
+        mass.add(await this.scorer.exponentials(queries[keyHead]!, block, logSums[keyHead]!));
+      }
+      for (const [at, head] of this.headsOf[keyHead]!.entries()) {
+        const lengthExponent = parameters.lengthExponent[head]!;
+        const floor = Math.exp(parameters.logFloor[head]!);
+        scores.set(mass.scores(queries[keyHead]!, at, spans.tokens, { lengthExponent, floor }), head * count);
       }
     }
     return scores;
   }
 
-  private *byKeyHead(spans: SpanShares): Generator<[number, { heads: number[]; own: SpanShares['keyHeads'][number] }]> {
-    for (const [keyHead, own] of spans.keyHeads.entries()) {
-      yield [
-        keyHead,
-        { own, heads: [...this.heads.keyHeadOf.keys()].filter(h => this.heads.keyHeadOf[h] === keyHead) },
-      ];
-    }
-  }
-
-  private floorOf(head: number, slots: number): { lengthExponent: number; floor: number } {
-    const { lengthExponent, logFloor } = this.heads.parameters;
-    return { lengthExponent: lengthExponent[head]!, floor: Math.exp(logFloor[head]! + floorShift(slots)) };
-  }
-
-  private async rowMass(queries: Queries, logSum: Float32Array, { slots }: TouchedSlots): Promise<Float32Array> {
-    const rows = queries.weights.length;
-    const total = slots.logCounts.length;
-    if (rows === 0 || total === 0) return new Float32Array(0);
-    const result = await this.model.scoreRows.run(
-      { ...this.scoreInputs(queries, slots), [SCORE.logSum]: floats(logSum, [rows]) },
-      [SCORE.rowMass],
-    );
-    return floatData(result[SCORE.rowMass]!);
-  }
-
-  private scoreInputs(queries: Queries, { keys, scales, logCounts }: HeadSlots): Record<string, Tensor> {
-    const { headSize } = this.model.manifest.architecture;
-    return {
-      [SCORE.query]: floats(queries.rows, [queries.weights.length, headSize]),
-      [SCORE.key]: bytes(keys, [scales.length, headSize]),
-      [SCORE.scale]: floats(scales, [scales.length]),
-      [SCORE.logCount]: floats(logCounts, [scales.length]),
-    };
-  }
-
   /** The question's rows, and their softmax over all slots; of the last question it is known. */
   private async ask(question: string, joined: Joined, options: CallOptions): Promise<Asked> {
     if (this.lastAsked?.question === question && this.lastAsked.of === joined) return this.lastAsked;
-    const queries = await this.queriesOf(question, options);
-    const total = joined.slotStart.at(-1)!;
-    const mass = new Float32Array(queries.length * total);
-    const logSums: Float32Array[] = [];
-    for (const [head, own] of queries.entries()) {
-      throwIfCancelled(options.signal);
-      logSums.push(new Float32Array(own.weights.length));
-      if (total === 0 || own.weights.length === 0) continue;
-      const inputs = this.scoreInputs(own, joined.heads[this.heads.keyHeadOf[head]!]!);
-      inputs[SCORE.rowWeight] = floats(own.weights, [own.weights.length]);
-      const result = await this.model.score.run(inputs, [SCORE.mass, SCORE.logSum]);
-      mass.set(floatData(result[SCORE.mass]!), head * total);
-      logSums[head]!.set(floatData(result[SCORE.logSum]!));
+    const { queries, rows } = await this.queriesOf(question, options);
+    const found: FoundMass[] = [];
+    for (const [keyHead, own] of queries.entries()) {
+      found.push(await foundMass(this.scorer, own, joined, keyHead, this.limits.fineSlots, options));
     }
-    this.lastAsked = { question, of: joined, queries, logSums, mass };
+    const perHead = <T>(of: (keyHead: number, at: number) => T): T[] =>
+      this.heads.keyHeadOf.map((keyHead, head) => of(keyHead, this.headsOf[keyHead]!.indexOf(head)));
+    this.lastAsked = {
+      question,
+      of: joined,
+      queries,
+      logSums: found.map(({ logSums }) => logSums),
+      found: {
+        slots: found.map(({ slots }) => slots),
+        mass: perHead((keyHead, at) => found[keyHead]!.mass[at]!),
+        rest: perHead((keyHead, at) => found[keyHead]!.rest[at]!),
+      },
+      rows,
+    };
     return this.lastAsked;
   }
 
-  /** Per head. */
-  private async queriesOf(question: string, options: CallOptions): Promise<Queries[]> {
+  /** Per key head: mapped rows of its query heads. */
+  private async queriesOf(
+    question: string,
+    options: CallOptions,
+  ): Promise<{ queries: QueryRows[]; rows: number }> {
     const { architecture, recall } = this.model.manifest;
     const { queryHeads } = this.heads;
     const own = await questionQueries(this.model, this.tokenizer, queryHeads, recall!, question, options);
-    return own.map((rows, head) => ({
-      rows: this.heads.mapQueries(head, rows, architecture.frequencies, recall!.queryPosition),
-      weights: this.heads.weighRows(head, rows, architecture.frequencies, recall!.queryPosition),
+    const rows = (own[0]?.length ?? 0) / architecture.headSize;
+    const settings = [architecture.frequencies, recall!.queryPosition] as const;
+    const queries = this.headsOf.map(heads => ({
+      rows: joinedFloats(heads.map(head => this.heads.mapQueries(head, own[head]!, ...settings))),
+      weights: joinedFloats(heads.map(head => this.heads.weighRows(head, own[head]!, ...settings))),
+      starts: [0, ...heads.map((_, at) => (at + 1) * rows)],
     }));
+    return { queries, rows };
   }
 
-  private join(ids: readonly string[]): Joined {
+  private async join(ids: readonly string[], options: CallOptions): Promise<Joined> {
     const signature = JSON.stringify(ids);
     if (this.joined?.signature === signature) return this.joined;
     const texts = ids.map(id => {
-      const slots = this.texts.get(id);
-      if (!slots) throw new LongviewError('stale', `"${id}" is not in the recall index; put it there first.`);
-      return slots;
+      const text = this.texts.get(id);
+      if (!text) throw new LongviewError('stale', `"${id}" is not in the recall index; put it there first.`);
+      return text;
     });
-    const slotStart = new Uint32Array(ids.length + 1);
-    texts.forEach((text, i) => (slotStart[i + 1] = slotStart[i]! + text.slots));
-    const total = slotStart.at(-1)!;
+    const tables = texts.map(({ table }) => table);
+    const starts = startsOf(tables);
     const { headSize } = this.model.manifest.architecture;
-    const heads = this.heads.keyHeads.map((_, head) => {
-      const keys = new Int8Array(total * headSize);
-      const scales = new Float32Array(total);
-      const logCounts = new Float32Array(total);
-      texts.forEach((text, i) => {
-        const [from, to] = [head * text.slots, (head + 1) * text.slots];
-        keys.set(text.keys.subarray(from * headSize, to * headSize), slotStart[i]! * headSize);
-        scales.set(text.scales.subarray(from, to), slotStart[i]);
-        logCounts.set(text.counts.subarray(from, to).map(Math.log), slotStart[i]);
-      });
-      return { keys, scales, logCounts };
-    });
-    this.joined = { signature, slotStart, heads };
-    return this.joined;
+    const shape = { heads: this.heads.keyHeads.length, headSize };
+    if (starts.at(-1)! <= this.limits.exactSlots) {
+      return (this.joined = { signature, tables, starts, headSize });
+    }
+    const clusters: Clusters[] = [];
+    for (const text of texts) clusters.push((text.clusters ??= await clustersOf(text.table, this.scorer, shape, options)));
+    return (this.joined = { signature, tables, starts, headSize, coarse: { clusters, starts: startsOf(clusters) } });
   }
+}
+
+function startsOf(tables: readonly SlotTable[]): Uint32Array {
+  const starts = new Uint32Array(tables.length + 1);
+  tables.forEach(({ slots }, at) => (starts[at + 1] = starts[at]! + slots));
+  return starts;
+}
+
+function joinedFloats(parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }

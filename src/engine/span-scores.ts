@@ -3,6 +3,7 @@
  * shares, not files; never asks the model.
  */
 import type { SpanShares } from './engine.js';
+import type { Exponentials, QueryRows } from './slot-softmax.js';
 
 /** N recall slots of one key head: int8 [N,d] mean keys, float32 [N] their units, float32 [N]. */
 export interface HeadSlots {
@@ -11,55 +12,91 @@ export interface HeadSlots {
   readonly logCounts: Float32Array;
 }
 
-/** The slots that some span has a share of, each once: M of them. */
-export interface TouchedSlots {
-  readonly slots: HeadSlots;
-  readonly own: SpanShares['keyHeads'][number];
-  /** uint32 [P]: which of the M slots each pair is about. */
-  readonly place: Uint32Array;
+/** What spans share, slot by slot: M slots that some span has a share of, each once. */
+export interface SharedSlots {
+  /** uint32 [M], ascending. */
+  readonly slots: Uint32Array;
+  /** uint32 [M+1]: slot m has the shares `start[m]` up to `start[m+1]`. */
+  readonly start: Uint32Array;
+  /** uint32 [P], float32 [P]. */
+  readonly spans: Uint32Array;
+  readonly shares: Float32Array;
 }
 
-export function touchedSlots(own: SpanShares['keyHeads'][number], all: HeadSlots, headSize: number): TouchedSlots {
-  const places = new Map<number, number>();
-  const place = own.slots.map(slot => {
-    const known = places.get(slot) ?? places.size;
-    places.set(slot, known);
-    return known;
-  });
-  const keys = new Int8Array(places.size * headSize);
-  for (const [slot, at] of places) keys.set(all.keys.subarray(slot * headSize, (slot + 1) * headSize), at * headSize);
-  const touched = Uint32Array.from(places.keys());
-  const of = (values: Float32Array): Float32Array => Float32Array.from(touched, slot => values[slot]!);
-  return { own, place, slots: { keys, scales: of(all.scales), logCounts: of(all.logCounts) } };
-}
-
-export interface RowMasses {
-  /** float32 [R,M]. */
-  readonly rowMass: Float32Array;
-  /** float32 [R]. */
-  readonly weights: Float32Array;
-  readonly touched: TouchedSlots;
-  readonly spans: SpanShares;
-  readonly lengthExponent: number;
-  readonly floor: number;
-}
-
-/** float32 [F]: sum over the rows of weight · log(mass of the row / n^a + floor). */
-export function spanScores({ rowMass, weights, touched, spans, lengthExponent, floor }: RowMasses): Float32Array {
-  const { own, place, slots } = touched;
-  const width = slots.scales.length;
-  const scores = new Float32Array(spans.tokens.length);
-  for (let span = 0; span < scores.length; span++) {
-    const length = Math.max(1, spans.tokens[span]!) ** lengthExponent;
-    let score = 0;
-    for (let row = 0; row < weights.length; row++) {
-      let mass = 0;
-      for (let at = own.start[span]!; at < own.start[span + 1]!; at++) {
-        mass += own.shares[at]! * rowMass[row * width + place[at]!]!;
-      }
-      score += weights[row]! * Math.log(mass / length + floor);
-    }
-    scores[span] = score;
+/** `total`: slots in all. */
+export function sharedSlots(own: SpanShares['keyHeads'][number], total: number): SharedSlots {
+  const counts = new Uint32Array(total);
+  for (const slot of own.slots) counts[slot]!++;
+  const touched = counts.reduce((sum, count) => sum + (count > 0 ? 1 : 0), 0);
+  const slots = new Uint32Array(touched);
+  const start = new Uint32Array(touched + 1);
+  /** Where the next share of each slot goes. */
+  const next = counts;
+  let at = 0;
+  for (let slot = 0; slot < total; slot++) {
+    const count = counts[slot]!;
+    if (count === 0) continue;
+    slots[at] = slot;
+    start[at + 1] = start[at]! + count;
+    next[slot] = start[at++]!;
   }
-  return scores;
+  const spans = new Uint32Array(own.slots.length);
+  const shares = new Float32Array(own.slots.length);
+  for (let span = 0; span < own.start.length - 1; span++) {
+    for (let pair = own.start[span]!; pair < own.start[span + 1]!; pair++) {
+      const place = next[own.slots[pair]!]!++;
+      spans[place] = span;
+      shares[place] = own.shares[pair]!;
+    }
+  }
+  return { slots, start, spans, shares };
+}
+
+/** Sums up each row's softmax on each span, block by block of the shared slots. */
+export class SpanMass {
+  /** float32 [R,F]. */
+  private readonly mass: Float32Array;
+  private done = 0;
+
+  constructor(
+    private readonly shared: SharedSlots,
+    private readonly count: number,
+    /** float32 [R]: log of the sum that each row's softmax is divided by. */
+    private readonly logSums: Float32Array,
+  ) {
+    this.mass = new Float32Array(logSums.length * count);
+  }
+
+  /** The next of the shared slots. */
+  add({ values, reference, slots }: Exponentials): void {
+    const { shared, count, mass, logSums, done } = this;
+    const { start, spans, shares } = shared;
+    for (let row = 0; row < logSums.length; row++) {
+      const factor = Math.exp(reference[row]! - logSums[row]!);
+      for (let slot = 0; slot < slots; slot++) {
+        const own = factor * values[row * slots + slot]!;
+        for (let at = start[done + slot]!; at < start[done + slot + 1]!; at++) {
+          mass[row * count + spans[at]!]! += shares[at]! * own;
+        }
+      }
+    }
+    this.done += slots;
+  }
+
+  /** Of one head of the rows, float32 [F]: sum over its rows of weight · log(mass of the row / n^a + floor). */
+  scores(
+    { weights, starts }: QueryRows,
+    head: number,
+    tokens: Float32Array,
+    { lengthExponent, floor }: { readonly lengthExponent: number; readonly floor: number },
+  ): Float32Array {
+    return tokens.map((own, span) => {
+      const length = Math.max(1, own) ** lengthExponent;
+      let score = 0;
+      for (let row = starts[head]!; row < starts[head + 1]!; row++) {
+        score += weights[row]! * Math.log(this.mass[row * this.count + span]! / length + floor);
+      }
+      return score;
+    });
+  }
 }

@@ -1,0 +1,145 @@
+/**
+ * The mass of question rows on the recall slots of one key head: of a small memory on every slot, of a large one on those
+ * of the clusters that matter most, and what is left for all others. Knows slots, not texts.
+ */
+import type { CallOptions } from './engine.js';
+import { allBlocks, blocksAt } from './slot-blocks.js';
+import type { SlotTable } from './slot-blocks.js';
+import type { Clusters } from './slot-clusters.js';
+import { logSumsOf, meanMass } from './slot-softmax.js';
+import type { Exponentials, QueryRows, SlotScorer } from './slot-softmax.js';
+
+/** Slots of all texts, in order. */
+export interface JoinedSlots {
+  readonly tables: readonly SlotTable[];
+  /** uint32 [texts+1]: where each text's slots begin among all. */
+  readonly starts: Uint32Array;
+  /** Of a large memory: each text's, and where they begin among all clusters. */
+  readonly coarse?: { readonly clusters: readonly Clusters[]; readonly starts: Uint32Array };
+  readonly headSize: number;
+}
+
+export interface FoundMass {
+  /** uint32, ascending: places among all slots. */
+  readonly slots: Uint32Array;
+  /** Per query head of the key head: mass on each of them, and on each token of all others. */
+  readonly mass: readonly Float32Array[];
+  readonly rest: readonly number[];
+  /** float32 [R]: log of the sum that each row's softmax is divided by. */
+  readonly logSums: Float32Array;
+}
+
+/** `most`: slots that are scored one by one where there are clusters. */
+export async function foundMass(
+  scorer: SlotScorer,
+  queries: QueryRows,
+  joined: JoinedSlots,
+  head: number,
+  most: number,
+  options: CallOptions = {},
+): Promise<FoundMass> {
+  const { tables, starts, coarse, headSize } = joined;
+  if (!coarse) {
+    const { blocks, logSums } = await scorer.softmax(queries, allBlocks(tables, head, headSize), options);
+    const slots = Uint32Array.from({ length: starts.at(-1)! }, (_, slot) => slot);
+    return { slots, mass: meanMass(queries, blocks, logSums), rest: queries.starts.slice(1).map(() => 0), logSums };
+  }
+  const rough = await scorer.softmax(queries, allBlocks(coarse.clusters, head, headSize), options);
+  const chosen = bestClusters(meanMass(queries, rough.blocks, rough.logSums), sizesOf(coarse.clusters, head), most);
+  const slots = membersOf(joined, head, chosen);
+  const blocks: Exponentials[] = [];
+  for (const block of blocksAt(tables, starts, slots, head, headSize)) {
+    blocks.push(await scorer.exponentials(queries, block, rough.logSums));
+  }
+  // What the clusters that were not chosen have, as one more block of a single slot.
+  const others = othersOf(rough.blocks, rough.logSums, chosen);
+  const logSums = logSumsOf([...blocks, others], queries.weights.length);
+  const [mass, left] = [meanMass(queries, blocks, logSums), meanMass(queries, [others], logSums)];
+  const tokens = tokensOf(coarse.clusters, head, chosen);
+  return { slots, mass, rest: left.map(([all]) => (tokens > 0 ? all! / tokens : 0)), logSums };
+}
+
+/** Sums over the clusters that are not chosen: one number a row. */
+function othersOf(blocks: readonly Exponentials[], reference: Float32Array, chosen: Uint8Array): Exponentials {
+  const values = Float32Array.from(reference, (logSum, row) => {
+    let sum = 0;
+    let first = 0;
+    for (const block of blocks) {
+      let own = 0;
+      for (let slot = 0; slot < block.slots; slot++) {
+        if (chosen[first + slot] === 0) own += block.values[row * block.slots + slot]!;
+      }
+      sum += own * Math.exp(block.reference[row]! - logSum);
+      first += block.slots;
+    }
+    return sum;
+  });
+  return { values, reference, sums: Float64Array.from(values), slots: 1 };
+}
+
+/** Slots in each cluster, in the order of the texts. */
+function sizesOf(all: readonly Clusters[], head: number): Uint32Array {
+  const sizes = new Uint32Array(all.reduce((sum, { slots }) => sum + slots, 0));
+  let at = 0;
+  for (const { slots, starts } of all) {
+    const row = head * (slots + 1);
+    for (let cluster = 0; cluster < slots; cluster++) {
+      sizes[at++] = starts[row + cluster + 1]! - starts[row + cluster]!;
+    }
+  }
+  return sizes;
+}
+
+function tokensOf(all: readonly Clusters[], head: number, chosen: Uint8Array): number {
+  let tokens = 0;
+  let at = 0;
+  for (const { slots, logCounts } of all) {
+    for (let cluster = 0; cluster < slots; cluster++) {
+      if (chosen[at++] === 0) tokens += Math.exp(logCounts[head * slots + cluster]!);
+    }
+  }
+  return tokens;
+}
+
+/** Bits of a float32 that are told apart: sign, exponent and 5 bits of the fraction. */
+const BITS = 14;
+
+/**
+ * 1 for each cluster with the most mass in some head, as long as their slots are `most` at most. Clusters are told apart to
+ * 3 % of their mass; of those in the last such step the first ones are taken.
+ */
+export function bestClusters(mass: readonly Float32Array[], sizes: Uint32Array, most: number): Uint8Array {
+  const best = Float32Array.from(sizes, (_, cluster) => mass.reduce((a, own) => Math.max(a, own[cluster]!), 0));
+  const bits = new Uint32Array(best.buffer);
+  const step = (cluster: number): number => bits[cluster]! >>> (32 - BITS);
+  const slotsOf = new Float64Array(1 << BITS);
+  for (let cluster = 0; cluster < best.length; cluster++) slotsOf[step(cluster)]! += sizes[cluster]!;
+  let left = most;
+  let last = slotsOf.length - 1;
+  while (last > 0 && slotsOf[last]! <= left) left -= slotsOf[last--]!;
+  const chosen = new Uint8Array(best.length);
+  for (let cluster = 0; cluster < best.length; cluster++) {
+    const own = step(cluster);
+    if (own < last || (own === last && sizes[cluster]! > left)) continue;
+    if (own === last) left -= sizes[cluster]!;
+    chosen[cluster] = 1;
+  }
+  return chosen;
+}
+
+/** Slots of the chosen clusters, ascending. */
+function membersOf({ starts, coarse }: JoinedSlots, head: number, chosen: Uint8Array): Uint32Array {
+  const slots = new Uint32Array(starts.at(-1)!);
+  let count = 0;
+  for (const [text, { slots: clusters, starts: own, members }] of coarse!.clusters.entries()) {
+    const from = count;
+    const first = coarse!.starts[text]!;
+    for (let cluster = 0; cluster < clusters; cluster++) {
+      if (chosen[first + cluster] === 0) continue;
+      const row = head * (clusters + 1) + cluster;
+      for (let at = own[row]!; at < own[row + 1]!; at++) slots[count++] = starts[text]! + members[at]!;
+    }
+    slots.subarray(from, count).sort();
+  }
+  return slots.slice(0, count);
+}

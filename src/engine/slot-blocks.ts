@@ -1,0 +1,101 @@
+/**
+ * Recall slots of many texts, copied together in blocks of one key head: small enough to stay in the processor's cache,
+ * large enough that running a graph costs little beside its work. Never scores.
+ */
+import type { HeadSlots } from './span-scores.js';
+
+/** Slots of a block. Measured: docs/measurements.md, Scoring. */
+export const BLOCK_SLOTS = 2048;
+
+/** Slots of one text, or their clusters: int8 [K,S,d] mean keys, float32 [K,S] their units and logs of their tokens. */
+export interface SlotTable {
+  readonly slots: number;
+  readonly keys: Int8Array;
+  readonly scales: Float32Array;
+  readonly logCounts: Float32Array;
+}
+
+/** All slots of a key head, in the order of the tables. A block is valid until the next is asked for. */
+export function* allBlocks(tables: readonly SlotTable[], head: number, headSize: number): Generator<HeadSlots> {
+  const block = new Block(headSize);
+  for (const table of tables) {
+    for (let from = 0; from < table.slots;) {
+      from += block.add(table, head, from, table.slots);
+      if (block.isFull) yield block.take();
+    }
+  }
+  if (!block.isEmpty) yield block.take();
+}
+
+/** Slots of a key head by their places among all of the tables, ascending; `starts` [tables+1]: where each table's begin. */
+export function* blocksAt(
+  tables: readonly SlotTable[],
+  starts: Uint32Array,
+  places: Uint32Array,
+  head: number,
+  headSize: number,
+): Generator<HeadSlots> {
+  const block = new Block(headSize);
+  let at = 0;
+  for (const [i, table] of tables.entries()) {
+    const first = starts[i]!;
+    const end = starts[i + 1]!;
+    while (at < places.length && places[at]! < end) {
+      block.addOne(table, head, places[at++]! - first);
+      if (block.isFull) yield block.take();
+    }
+  }
+  if (!block.isEmpty) yield block.take();
+}
+
+class Block {
+  private readonly keys: Int8Array;
+  private readonly scales = new Float32Array(BLOCK_SLOTS);
+  private readonly logCounts = new Float32Array(BLOCK_SLOTS);
+  private filled = 0;
+
+  constructor(private readonly headSize: number) {
+    this.keys = new Int8Array(BLOCK_SLOTS * headSize);
+  }
+
+  get isFull(): boolean {
+    return this.filled === BLOCK_SLOTS;
+  }
+
+  get isEmpty(): boolean {
+    return this.filled === 0;
+  }
+
+  /** Takes slots `from` up to `to` as far as there is room; how many it took. */
+  add({ slots, keys, scales, logCounts }: SlotTable, head: number, from: number, to: number): number {
+    const { headSize, filled } = this;
+    const count = Math.min(to - from, BLOCK_SLOTS - filled);
+    const cell = head * slots + from;
+    this.keys.set(keys.subarray(cell * headSize, (cell + count) * headSize), filled * headSize);
+    this.scales.set(scales.subarray(cell, cell + count), filled);
+    this.logCounts.set(logCounts.subarray(cell, cell + count), filled);
+    this.filled += count;
+    return count;
+  }
+
+  /** A view of one row costs more than its bytes. */
+  addOne({ slots, keys, scales, logCounts }: SlotTable, head: number, slot: number): void {
+    const { headSize, filled } = this;
+    const cell = head * slots + slot;
+    const [from, to] = [cell * headSize, filled * headSize];
+    for (let i = 0; i < headSize; i++) this.keys[to + i] = keys[from + i]!;
+    this.scales[filled] = scales[cell]!;
+    this.logCounts[filled] = logCounts[cell]!;
+    this.filled++;
+  }
+
+  take(): HeadSlots {
+    const { headSize, filled } = this;
+    this.filled = 0;
+    return {
+      keys: this.keys.subarray(0, filled * headSize),
+      scales: this.scales.subarray(0, filled),
+      logCounts: this.logCounts.subarray(0, filled),
+    };
+  }
+}
