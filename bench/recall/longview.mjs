@@ -89,7 +89,7 @@ class Scorer {
     const parameters = atMemorySize(this.engine.model.recall.parameters, scores.slotStart.at(-1));
     const masses = new Map();
     this.parts.forEach(({ path, firstLine, tokens, provenance, slots }, at) => {
-      const mass = LineMass.of(provenance, slots, tokens.length, scores, scores.slotStart[at], keyHeadOf);
+      const mass = LineMass.of(provenance, slots, tokens, scores, scores.slotStart[at], keyHeadOf);
       const known = masses.get(path) ?? { own: [], parts: [] };
       masses.set(path, { own: [...known.own, { firstLine, tokens, mass }], parts: [...known.parts, at] });
     });

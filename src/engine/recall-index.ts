@@ -23,13 +23,13 @@ import type { TextTokenizer } from './tokenizer.js';
 
 /** When a memory is scored coarsely, and how many of its slots one by one even then. Measured: docs/measurements.md, Scoring. */
 export interface CoarseLimits {
-  /** Slots up to which each is scored: 131,000 tokens where 4 are merged into one. */
+  /** Slots up to which each is scored: 1.6 million tokens where 4 are merged into one. */
   readonly exactSlots: number;
   /** Slots of the best clusters, per key head. */
   readonly fineSlots: number;
 }
 
-const LIMITS: CoarseLimits = { exactSlots: 32_768, fineSlots: 8192 };
+const LIMITS: CoarseLimits = { exactSlots: 400_000, fineSlots: 16_384 };
 
 interface Asked {
   readonly question: string;
@@ -156,10 +156,7 @@ export class RecallIndex {
   }
 
   /** Per key head: mapped rows of its query heads. */
-  private async queriesOf(
-    question: string,
-    options: CallOptions,
-  ): Promise<{ queries: QueryRows[]; rows: number }> {
+  private async queriesOf(question: string, options: CallOptions): Promise<{ queries: QueryRows[]; rows: number }> {
     const { architecture, recall } = this.model.manifest;
     const { queryHeads } = this.heads;
     const own = await questionQueries(this.model, this.tokenizer, queryHeads, recall!, question, options);
@@ -189,7 +186,8 @@ export class RecallIndex {
       return (this.joined = { signature, tables, starts, headSize });
     }
     const clusters: Clusters[] = [];
-    for (const text of texts) clusters.push((text.clusters ??= await clustersOf(text.table, this.scorer, shape, options)));
+    for (const text of texts)
+      clusters.push((text.clusters ??= await clustersOf(text.table, this.scorer, shape, options)));
     return (this.joined = { signature, tables, starts, headSize, coarse: { clusters, starts: startsOf(clusters) } });
   }
 }

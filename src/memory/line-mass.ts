@@ -4,6 +4,7 @@
  *
  * Shapes: K recall key heads, H recall query heads, S slots, L last line that has a token.
  */
+import type { RecallScores } from '../engine/index.js';
 import type { Block } from './block.js';
 import type { Provenance } from './store/provenance.js';
 
@@ -18,12 +19,6 @@ export function tokensBefore({ slotStart, lines, weights, spans }: Provenance, s
   return sums.finished();
 }
 
-/** Masses [H,N] of a question and of one without content, over the slots of all texts. */
-export interface SlotMasses {
-  readonly mass: Float32Array;
-  readonly nullMass: Float32Array;
-}
-
 /** Mass on the lines of one text, as running sums: float64 [2,H,L+1], the question's and the contentless one's. */
 export class LineMass {
   private constructor(
@@ -32,38 +27,28 @@ export class LineMass {
     private readonly width: number,
   ) {}
 
-  /** `first`: where this text's slots begin in N. `width`: L+1. `keyHeadOf` [H]: the key head of each query head. */
+  /**
+   * `first`: where this text's slots begin in N. `tokens`: float64 [L+1], `tokensBefore`. `keyHeadOf` [H]: the key head of
+   * each query head.
+   */
   static of(
     provenance: Provenance,
     slots: number,
-    width: number,
-    { mass, nullMass }: SlotMasses,
+    tokens: Float64Array,
+    { mass, nullMass }: Pick<RecallScores, 'mass' | 'nullMass'>,
     first: number,
     keyHeadOf: readonly number[],
   ): LineMass {
-    const { slotStart, lines, weights, spans } = provenance;
     const heads = keyHeadOf.length;
-    const all = mass.length / heads;
-    const sums = new RunningSums(2 * heads, width, spans);
-    for (let head = 0; head < heads; head++) {
-      const row = keyHeadOf[head]! * (slots + 1);
-      const from = head * all + first;
-      for (let slot = 0; slot < slots; slot++) {
-        const start = slotStart[row + slot]!;
-        const end = slotStart[row + slot + 1]!;
-        let total = 0;
-        for (let at = start; at < end; at++) total += weights[at]!;
-        if (total === 0) continue;
-        const share = mass[from + slot]! / total;
-        const nullShare = nullMass[from + slot]! / total;
-        for (let at = start; at < end; at++) {
-          const weight = weights[at]!;
-          sums.add(head, lines[at]!, at, share * weight);
-          sums.add(heads + head, lines[at]!, at, nullShare * weight);
-        }
-      }
+    const width = tokens.length;
+    const sums = new RunningSums(2 * heads, width, provenance.spans);
+    for (const [head, keyHead] of keyHeadOf.entries()) {
+      const part = { row: keyHead * (slots + 1), first, slots };
+      addNamed(sums, head, provenance, part, mass.slots[keyHead]!, mass.mass[head]!, mass.rest[head]!);
+      const contentless = [nullMass.slots[keyHead]!, nullMass.mass[head]!, nullMass.rest[head]!] as const;
+      addNamed(sums, heads + head, provenance, part, ...contentless);
     }
-    return new LineMass(sums.finished(), heads, width);
+    return new LineMass(sums.finished([...mass.rest, ...nullMass.rest], tokens), heads, width);
   }
 
   /** The question's mass of one query head on a block. */
@@ -75,6 +60,37 @@ export class LineMass {
   nullOn(head: number, block: Block): number {
     return sumOf(this.sums, (this.heads + head) * this.width, this.width, block);
   }
+}
+
+/** Slots that are named, by how much more they have than `rest` for each of their tokens. */
+function addNamed(
+  sums: RunningSums,
+  to: number,
+  { slotStart, lines, weights }: Provenance,
+  { row, first, slots }: { readonly row: number; readonly first: number; readonly slots: number },
+  named: Uint32Array,
+  mass: Float32Array,
+  rest: number,
+): void {
+  for (let at = firstAtLeast(named, first); at < named.length && named[at]! < first + slots; at++) {
+    const slot = row + named[at]! - first;
+    const [start, end] = [slotStart[slot]!, slotStart[slot + 1]!];
+    let total = 0;
+    for (let run = start; run < end; run++) total += weights[run]!;
+    if (total === 0) continue;
+    const share = mass[at]! / total - rest;
+    for (let run = start; run < end; run++) sums.add(to, lines[run]!, run, share * weights[run]!);
+  }
+}
+
+function firstAtLeast(ascending: Uint32Array, value: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle]! < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Sum over a block's lines of running sums [width] that begin at `offset`; lines past the last count as nothing. */
@@ -116,11 +132,15 @@ class RunningSums {
     this.runs[cell + span]!--;
   }
 
-  finished(): Float64Array {
+  /** `rest` [rows]: what each token has beside that; `tokens` float64 [width], running sums. */
+  finished(rest: readonly number[] = [], tokens: Float64Array = new Float64Array(0)): Float64Array {
     for (let row = 0; row < this.rows; row++) {
       const from = row * this.width;
       if (this.spans) this.spread(from);
       accumulate(this.sums, from, this.width);
+      const each = rest[row] ?? 0;
+      if (each === 0) continue;
+      for (let line = 0; line < this.width; line++) this.sums[from + line]! += each * tokens[line]!;
     }
     return this.sums;
   }

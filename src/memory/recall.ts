@@ -37,6 +37,7 @@ const MOST_PER_TEXT = 3;
 const WINDOW_LINES = 16;
 /** Files read from disk at a time. */
 const READ_AT_ONCE = 16;
+const KEPT_PARTS = 4;
 
 export async function recallSpans(question: string, limit: number, work: RecallParts): Promise<RecalledSpan[]> {
   const parts = work.index.all();
@@ -45,13 +46,8 @@ export async function recallSpans(question: string, limit: number, work: RecallP
   throwIfCancelled(work.signal);
   const { keyHeadOf } = work.engine.model.recall;
   const parameters = atMemorySize(work.engine.model.recall.parameters, scores.slotStart.at(-1)!);
-  const way = new GiveWay();
-  const masses: PartMass[] = [];
-  for (const [at, part] of parts.entries()) {
-    masses.push(massOf(part, scores, scores.slotStart[at]!, keyHeadOf));
-    await way.step();
-  }
-  const texts = recalledTexts(parts).map(text => scorable(text, masses));
+  const masses = new PartMasses(parts, scores, keyHeadOf);
+  const texts = recalledTexts(parts).map(text => scorable(text, parts, masses));
   // Words alone show only once a text is cut, so without heads none is left out.
   const most = keyHeadOf.length === 0 ? texts.length : MOST_TEXTS;
   const chosen = (await chooseTexts(question, texts, parameters, most)).map(at => texts[at]!);
@@ -63,21 +59,25 @@ export async function recallSpans(question: string, limit: number, work: RecallP
 /** A text and what is known of its lines. */
 export interface ScorableText {
   readonly text: RecalledText;
-  readonly mass: TextMass;
+  /** Made anew each time: of a large memory, the masses of all lines would take gigabytes. */
+  readonly mass: () => TextMass;
   /** The last of its lines with a token. */
   readonly lastLine: number;
 }
 
-function scorable(text: RecalledText, masses: readonly PartMass[]): ScorableText {
-  const own = text.parts.map(at => masses[at]!);
-  const last = own.reduce((line, part) => Math.max(line, lastLineOf(part)), 0);
-  return { text, mass: new TextMass(own), lastLine: Math.min(last, text.lastLine) };
+function scorable(text: RecalledText, parts: readonly IndexedPart[], masses: PartMasses): ScorableText {
+  const last = text.parts.reduce((line, at) => Math.max(line, lastLineOf(parts[at]!)), 0);
+  return {
+    text,
+    mass: () => new TextMass(text.parts.map(at => masses.of(at))),
+    lastLine: Math.min(last, text.lastLine),
+  };
 }
 
 /** A model that has no recall heads scores nothing: its places are found by words alone. */
 async function scored(question: string, all: readonly IndexedPart[], parts: RecallParts): Promise<RecallScores> {
   if (parts.engine.model.recall.keyHeadOf.length === 0) {
-    const none = new Float32Array(0);
+    const none = { slots: [], mass: [], rest: [] };
     return { rows: 0, slotStart: new Uint32Array(all.length + 1), mass: none, nullMass: none };
   }
   return withSlots(parts, all, (ids, options) => parts.engine.scoreRecall(question, ids, options));
@@ -100,9 +100,27 @@ async function withSlots<T>(
   }
 }
 
-function massOf(part: IndexedPart, scores: RecallScores, first: number, keyHeadOf: readonly number[]): PartMass {
-  const { firstLine, provenance, slots, tokens } = part;
-  return { firstLine, tokens, mass: LineMass.of(provenance, slots, tokens.length, scores, first, keyHeadOf) };
+/** Masses on the lines of parts: the last few are kept, for neighbouring stretches of a file share a part. */
+class PartMasses {
+  private readonly last = new Map<number, PartMass>();
+
+  constructor(
+    private readonly parts: readonly IndexedPart[],
+    private readonly scores: RecallScores,
+    private readonly keyHeadOf: readonly number[],
+  ) {}
+
+  of(at: number): PartMass {
+    const known = this.last.get(at);
+    if (known) return known;
+    const { firstLine, provenance, slots, tokens } = this.parts[at]!;
+    const { scores, keyHeadOf } = this;
+    const mass = LineMass.of(provenance, slots, tokens, scores, scores.slotStart[at]!, keyHeadOf);
+    const made = { firstLine, tokens, mass };
+    this.last.set(at, made);
+    if (this.last.size > KEPT_PARTS) this.last.delete(this.last.keys().next().value!);
+    return made;
+  }
 }
 
 /** Positions of the texts worth cutting: all of them, or the best by their best window and by words in their path. */
@@ -127,7 +145,8 @@ export async function chooseTexts(
   return all.sort((a, b) => value[b]! - value[a]! || a - b).slice(0, most);
 }
 
-function bestWindow({ text, mass, lastLine }: ScorableText, parameters: RecallParameters): number {
+function bestWindow({ text, mass: massOfText, lastLine }: ScorableText, parameters: RecallParameters): number {
+  const mass = massOfText();
   let best = -Infinity;
   for (let start = text.firstLine; start <= lastLine; start += WINDOW_LINES / 2) {
     best = Math.max(best, attentionScore(mass, { startLine: start, endLine: start + WINDOW_LINES - 1 }, parameters));
@@ -202,7 +221,8 @@ async function fused(
   const way = new GiveWay();
   for (const [at, cut] of cuts.entries()) {
     if (!cut) continue;
-    const { text, mass } = texts[at]!;
+    const { text } = texts[at]!;
+    const mass = texts[at]!.mass();
     terms.push({ index: cut.terms, blocks: cut.blocks });
     for (const block of cut.blocks) {
       const attention = keyHeads === 0 ? 0 : attentionScore(mass, block, parameters);

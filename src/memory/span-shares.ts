@@ -17,7 +17,7 @@ export interface PlacedBlock {
 /** `slotStart` [parts+1]: where each part's slots begin among all. */
 export async function spanShares(
   blocks: readonly PlacedBlock[],
-  parts: readonly Pick<IndexedPart, 'firstLine' | 'provenance' | 'slots'>[],
+  parts: readonly Pick<IndexedPart, 'firstLine' | 'provenance' | 'slots' | 'tokens'>[],
   slotStart: Uint32Array,
   keyHeads: number,
 ): Promise<SpanShares> {
@@ -29,17 +29,14 @@ export async function spanShares(
       else byPart.set(part, [at]);
     }
   }
-  const touched = [...byPart].map(([part, own]) => ({
-    part,
-    placed: own.map(at => ({ at, block: blocks[at]!.block })),
-    onLine: blocksOnLines(blocks, own, parts[part]!.firstLine),
-  }));
+  const touched = [...byPart].map(([part, own]) => touchedPart(blocks, own, part, parts[part]!));
   const way = new GiveWay();
   const byKeyHead: SpanShares['keyHeads'][number][] = [];
   for (let keyHead = 0; keyHead < keyHeads; keyHead++) {
-    const pairs: { slots: number[]; shares: number[] }[] = blocks.map(() => ({ slots: [], shares: [] }));
-    for (const { part, placed, onLine } of touched) {
-      addShares(pairs, parts[part]!, placed, onLine, keyHead, slotStart[part]!);
+    const pairs: Pairs[] = blocks.map(() => ({ slots: [], shares: [] }));
+    const weight = new Float64Array(blocks.length);
+    for (const part of touched) {
+      addShares(pairs, weight, parts[part.part]!, part, keyHead, slotStart[part.part]!);
       await way.step();
     }
     byKeyHead.push(joined(pairs));
@@ -47,57 +44,85 @@ export async function spanShares(
   return { tokens: Float32Array.from(blocks, ({ tokens }) => tokens), keyHeads: byKeyHead };
 }
 
-/** Line of the part → positions of the blocks that it is in. */
-function blocksOnLines(
-  blocks: readonly PlacedBlock[],
-  own: readonly number[],
-  firstLine: number,
-): Map<number, number[]> {
-  const onLine = new Map<number, number[]>();
-  for (const at of own) {
-    const { startLine, endLine } = blocks[at]!.block;
-    for (let line = Math.max(1, startLine - firstLine + 1); line <= endLine - firstLine + 1; line++) {
-      onLine.set(line, [...(onLine.get(line) ?? []), at]);
-    }
-  }
-  return onLine;
+interface Pairs {
+  readonly slots: number[];
+  readonly shares: number[];
 }
 
+/** A part that some blocks touch. */
+interface TouchedPart {
+  readonly part: number;
+  /** The blocks, by their positions, in lines of the part: first and last. */
+  readonly placed: readonly { readonly at: number; readonly first: number; readonly last: number }[];
+  /** Blocks on each line of the part: those of line l are `on[start[l]]` up to `on[start[l+1]]`. */
+  readonly start: Uint32Array;
+  readonly on: Uint32Array;
+}
+
+function touchedPart(
+  blocks: readonly PlacedBlock[],
+  own: readonly number[],
+  part: number,
+  { firstLine, tokens }: Pick<IndexedPart, 'firstLine' | 'tokens'>,
+): TouchedPart {
+  const lines = tokens.length;
+  const placed = own.map(at => {
+    const { startLine, endLine } = blocks[at]!.block;
+    const last = Math.min(lines - 1, endLine - firstLine + 1);
+    return { at, first: Math.max(1, startLine - firstLine + 1), last };
+  });
+  const start = new Uint32Array(lines + 1);
+  for (const { first, last } of placed) for (let line = first; line <= last; line++) start[line + 1]!++;
+  for (let line = 0; line < lines; line++) start[line + 1]! += start[line]!;
+  const next = start.slice();
+  const on = new Uint32Array(start[lines]!);
+  for (const { at, first, last } of placed) for (let line = first; line <= last; line++) on[next[line]!++] = at;
+  return { part, placed, start, on };
+}
+
+/** `weight` [blocks] is 0 between calls. */
 function addShares(
-  pairs: readonly { slots: number[]; shares: number[] }[],
-  { firstLine, provenance, slots }: Pick<IndexedPart, 'firstLine' | 'provenance' | 'slots'>,
-  placed: readonly { readonly at: number; readonly block: Block }[],
-  onLine: ReadonlyMap<number, readonly number[]>,
+  pairs: readonly Pairs[],
+  weight: Float64Array,
+  { provenance, slots }: Pick<IndexedPart, 'provenance' | 'slots'>,
+  { placed, start, on }: TouchedPart,
   keyHead: number,
   firstSlot: number,
 ): void {
   const { slotStart, lines, weights, spans } = provenance;
   const row = keyHead * (slots + 1);
-  const own = new Map<number, number>();
+  const own: number[] = [];
+  const add = (block: number, amount: number): void => {
+    if (weight[block] === 0) own.push(block);
+    weight[block]! += amount;
+  };
   for (let slot = 0; slot < slots; slot++) {
-    let total = 0;
-    own.clear();
-    for (let at = slotStart[row + slot]!; at < slotStart[row + slot + 1]!; at++) {
-      total += weights[at]!;
-      const span = spans?.[at] ?? 1;
+    const [from, to] = [slotStart[row + slot]!, slotStart[row + slot + 1]!];
+    for (let run = from; run < to; run++) {
+      const line = lines[run]!;
+      const span = spans === undefined ? 1 : spans[run]!;
       if (span === 1) {
-        for (const block of onLine.get(lines[at]!) ?? []) own.set(block, (own.get(block) ?? 0) + weights[at]!);
+        for (let at = start[line]!; at < start[line + 1]!; at++) add(on[at]!, weights[run]!);
         continue;
       }
-      const first = lines[at]! + firstLine - 1;
-      for (const { at: position, block } of placed) {
-        const shared = Math.min(block.endLine, first + span - 1) - Math.max(block.startLine, first) + 1;
-        if (shared > 0) own.set(position, (own.get(position) ?? 0) + (weights[at]! * shared) / span);
+      for (const { at, first, last } of placed) {
+        const shared = Math.min(last, line + span - 1) - Math.max(first, line) + 1;
+        if (shared > 0) add(at, (weights[run]! * shared) / span);
       }
     }
-    for (const [block, weight] of own) {
+    if (own.length === 0) continue;
+    let total = 0;
+    for (let run = from; run < to; run++) total += weights[run]!;
+    for (const block of own) {
       pairs[block]!.slots.push(firstSlot + slot);
-      pairs[block]!.shares.push(weight / total);
+      pairs[block]!.shares.push(weight[block]! / total);
+      weight[block] = 0;
     }
+    own.length = 0;
   }
 }
 
-function joined(pairs: readonly { slots: number[]; shares: number[] }[]): SpanShares['keyHeads'][number] {
+function joined(pairs: readonly Pairs[]): SpanShares['keyHeads'][number] {
   const start = new Uint32Array(pairs.length + 1);
   pairs.forEach(({ slots }, at) => (start[at + 1] = start[at]! + slots.length));
   const slots = new Uint32Array(start.at(-1)!);

@@ -13,6 +13,7 @@ import {
   type Store,
 } from '../../src/memory/store/index.js';
 import { FakeEngine } from './fake-engine.js';
+import { allNamed } from './fake-recall.js';
 import { Folder } from './folder.js';
 import { plantedText } from './planted-text.js';
 import { partOf, randomNumbers, sampleMemory, sampleRow } from './store-samples.js';
@@ -129,8 +130,8 @@ suite('budgets', function () {
       spans: Uint16Array.from([3, 1]),
     };
     assert.deepEqual([...tokensBefore(provenance, 1)], [0, 0, 2, 4, 6, 6, 7]);
-    const masses = { mass: Float32Array.of(0.7), nullMass: Float32Array.of(1.4) };
-    const mass = LineMass.of(provenance, 1, 7, masses, 0, [0]);
+    const masses = { mass: allNamed(Float32Array.of(0.7), [0]), nullMass: allNamed(Float32Array.of(1.4), [0]) };
+    const mass = LineMass.of(provenance, 1, tokensBefore(provenance, 1), masses, 0, [0]);
     const on = (line: number): number => mass.on(0, { startLine: line, endLine: line });
     [0, 0.2, 0.2, 0.2, 0, 0.1].forEach((expected, at) => assert.ok(Math.abs(on(at + 1) - expected) < 1e-6, `${at}`));
     assert.ok(Math.abs(mass.nullOn(0, { startLine: 1, endLine: 3 }) - 0.8) < 1e-6);

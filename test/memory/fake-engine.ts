@@ -18,12 +18,13 @@ import type {
   ReadRequest,
   Reading,
   RecallScores,
-  SpanShares,
   RecallSlots,
+  SlotMass,
+  SpanShares,
   StateChange,
   StateSlots,
 } from '../../src/engine/index.js';
-import { HEAD_SIZE, KEY_HEAD_OF, SHARPNESS, massOf, spanScoresOf, vectorOf, wordsOf } from './fake-recall.js';
+import { HEAD_SIZE, KEY_HEAD_OF, SHARPNESS, allNamed, massOf, spanScoresOf, vectorOf, wordsOf } from './fake-recall.js';
 
 const KEY_HEADS = 2;
 const GROUPS = 2;
@@ -193,7 +194,8 @@ export class FakeEngine implements Engine {
     const parts = this.slotsOf(ids);
     parts.forEach(({ slots }, at) => (slotStart[at + 1] = slotStart[at]! + slots));
     const rows = wordsOf(question);
-    return { rows: rows.length, slotStart, mass: massOf(rows, parts), nullMass: massOf(['n/a'], parts) };
+    const named = (words: readonly string[]): SlotMass => allNamed(massOf(words, parts), KEY_HEAD_OF);
+    return { rows: rows.length, slotStart, mass: named(rows), nullMass: named(['n/a']) };
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await -- as above

@@ -2,7 +2,7 @@
  * How the fake engine recalls: a word's key is its hash, a question's rows are its words, and the softmax is the engine's.
  */
 import { createHash } from 'node:crypto';
-import type { RecallParameters, RecallSlots, SpanShares } from '../../src/engine/index.js';
+import type { RecallParameters, RecallSlots, SlotMass, SpanShares } from '../../src/engine/index.js';
 
 export const KEY_HEAD_OF = [0, 1, 1];
 export const HEAD_SIZE = 32;
@@ -18,6 +18,17 @@ export function vectorOf(word: string, head: number): Float32Array {
   const vector = Float32Array.from({ length: HEAD_SIZE }, (_, at) => bytes[at % bytes.length]! - 127.5);
   const length = Math.hypot(...vector);
   return vector.map(value => value / length);
+}
+
+/** Dense masses [heads,N] with every slot named. */
+export function allNamed(mass: Float32Array, keyHeadOf: readonly number[]): SlotMass {
+  const total = mass.length / keyHeadOf.length;
+  const every = Uint32Array.from({ length: total }, (_, slot) => slot);
+  return {
+    slots: Array.from({ length: Math.max(...keyHeadOf) + 1 }, () => every),
+    mass: keyHeadOf.map((_, head) => mass.subarray(head * total, (head + 1) * total)),
+    rest: keyHeadOf.map(() => 0),
+  };
 }
 
 /** Mean softmax mass of the words over all slots: float32 [heads,N]. */

@@ -1,20 +1,18 @@
 /** Blocks as shares of recall slots: two parts of one file, figures by hand. */
 import assert from 'node:assert/strict';
+import { tokensBefore } from '../../src/memory/line-mass.js';
 import { spanShares } from '../../src/memory/span-shares.js';
 
 /** One key head; each slot's (line, weight) pairs. */
 function part(firstLine: number, slots: readonly (readonly (readonly [number, number])[])[]) {
   const slotStart = new Uint32Array(slots.length + 1);
   slots.forEach((pairs, at) => (slotStart[at + 1] = slotStart[at]! + pairs.length));
-  return {
-    firstLine,
-    slots: slots.length,
-    provenance: {
-      slotStart,
-      lines: Uint32Array.from(slots.flat(), ([line]) => line),
-      weights: Uint16Array.from(slots.flat(), ([, weight]) => weight),
-    },
+  const provenance = {
+    slotStart,
+    lines: Uint32Array.from(slots.flat(), ([line]) => line),
+    weights: Uint16Array.from(slots.flat(), ([, weight]) => weight),
   };
+  return { firstLine, slots: slots.length, provenance, tokens: tokensBefore(provenance, slots.length) };
 }
 
 suite('shares of spans', () => {

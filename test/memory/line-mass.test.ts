@@ -1,0 +1,110 @@
+/** Masses of slots on the lines of texts and in blocks of them, and the choice of texts by them: figures by hand. */
+import assert from 'node:assert/strict';
+import { LineMass, sumOf, tokensBefore } from '../../src/memory/line-mass.js';
+import { attentionScore } from '../../src/memory/rank.js';
+import { chooseTexts } from '../../src/memory/recall.js';
+import { TextMass } from '../../src/memory/text-mass.js';
+import { allNamed } from './fake-recall.js';
+
+suite('masses on lines', () => {
+  // One key head, two slots: slot 0 has two tokens of line 1 and one of line 2, slot 1 one token of line 3.
+  const provenance = {
+    slotStart: Uint32Array.of(0, 2, 3),
+    lines: Uint32Array.of(1, 2, 3),
+    weights: Uint16Array.of(2, 1, 1),
+  };
+
+  test("a slot's mass is shared among its lines by their tokens", () => {
+    const tokens = tokensBefore(provenance, 2);
+    assert.deepEqual([...tokens], [0, 2, 3, 4]);
+    // Another text's slot comes first in the masses; two query heads share the key head.
+    const mass = LineMass.of(
+      provenance,
+      2,
+      tokens,
+      {
+        mass: allNamed(Float32Array.of(9, 0.75, 0.25, 9, 0.5, 0), [0, 0]),
+        nullMass: allNamed(new Float32Array(6), [0, 0]),
+      },
+      1,
+      [0, 0],
+    );
+    assert.equal(mass.nullOn(0, { startLine: 1, endLine: 3 }), 0);
+    assert.equal(mass.on(0, { startLine: 1, endLine: 1 }), 0.5);
+    assert.equal(mass.on(0, { startLine: 2, endLine: 3 }), 0.5);
+    assert.ok(Math.abs(mass.on(1, { startLine: 1, endLine: 9 }) - 0.5) < 1e-7);
+    assert.equal(sumOf(tokens, 0, 4, { startLine: 7, endLine: 9 }), 0);
+  });
+
+  test('slots that are not named have the rest, so much for each token', () => {
+    // A large memory: of the second text's two slots (places 5 and 6) only its first is named, with 0.5; a token of any
+    // other has 0.125 of the question's mass and 0.25 of the contentless one's, where no slot of this text is named.
+    const tokens = tokensBefore(provenance, 2);
+    const masses = {
+      mass: { slots: [Uint32Array.of(2, 5, 9)], mass: [Float32Array.of(7, 0.5, 7)], rest: [0.125] },
+      nullMass: { slots: [Uint32Array.of(4, 7)], mass: [Float32Array.of(7, 7)], rest: [0.25] },
+    };
+    const mass = LineMass.of(provenance, 2, tokens, masses, 5, [0]);
+    const on = (line: number) => mass.on(0, { startLine: line, endLine: line });
+    [(0.5 * 2) / 3, 0.5 / 3, 0.125].forEach((own, at) => assert.ok(Math.abs(on(at + 1) - own) < 1e-9, `${at}`));
+    assert.ok(Math.abs(mass.nullOn(0, { startLine: 1, endLine: 3 }) - 4 * 0.25) < 1e-9);
+  });
+
+  test('the score is the formula of the fit', () => {
+    const tokens = tokensBefore(provenance, 2);
+    const mass = LineMass.of(
+      provenance,
+      2,
+      tokens,
+      { mass: allNamed(Float32Array.of(0.75, 0.25), [0]), nullMass: allNamed(Float32Array.of(0.25, 0.5), [0]) },
+      0,
+      [0],
+    );
+    const text = new TextMass([{ firstLine: 1, tokens, mass }]);
+    const parameters = { weight: [2], nullWeight: [0.5], lengthExponent: [0.5], logFloor: [-3] };
+    // Line 1: two tokens, mass 0.5, null mass 1/6.
+    const expected =
+      2 * Math.log(0.5 / Math.sqrt(2) + Math.exp(-3)) - 0.5 * Math.log(1 / 6 / Math.sqrt(2) + Math.exp(-3));
+    assert.ok(Math.abs(attentionScore(text, { startLine: 1, endLine: 1 }, parameters) - expected) < 1e-6);
+    assert.equal(attentionScore(text, { startLine: 8, endLine: 9 }, parameters), -Infinity);
+  });
+
+  test('of too many texts those with the best window are cut, and those the question names', async () => {
+    const of = (share: number): TextMass => {
+      const masses = {
+        mass: allNamed(Float32Array.of(share, 0), [0]),
+        nullMass: allNamed(Float32Array.of(0.1, 0.1), [0]),
+      };
+      const tokens = tokensBefore(provenance, 2);
+      return new TextMass([{ firstLine: 1, tokens, mass: LineMass.of(provenance, 2, tokens, masses, 0, [0]) }]);
+    };
+    const shares = [0.01, 0.5, 0.02, 0.03];
+    const texts = ['a.py', 'b.py', 'proxy.py', 'c.py'].map((path, at) => ({
+      text: { path, contentHash: '', firstLine: 1, lastLine: Infinity, parts: [at] },
+      mass: () => of(shares[at]!),
+      lastLine: 3,
+    }));
+    const parameters = { weight: [1], nullWeight: [1], lengthExponent: [0], logFloor: [-9] };
+    assert.deepEqual(await chooseTexts('the proxy', texts, parameters, 2), [1, 2]);
+    assert.deepEqual(await chooseTexts('the proxy', texts, parameters, 4), [0, 1, 2, 3]);
+  });
+
+  test('masses of a block that goes on in the next part are those of both', () => {
+    const tokens = tokensBefore(provenance, 2);
+    const masses = {
+      mass: allNamed(Float32Array.of(0.6, 0.1, 0.3, 0), [0]),
+      nullMass: allNamed(new Float32Array(4), [0]),
+    };
+    const part = (at: number) => LineMass.of(provenance, 2, tokens, masses, 2 * at, [0]);
+    // The second part begins inside line 3 of the file, where the first one ends.
+    const text = new TextMass([
+      { firstLine: 1, tokens, mass: part(0) },
+      { firstLine: 3, tokens, mass: part(1) },
+    ]);
+    // Line 2: a third of 0.6. Line 3: 0.1 of the first part, two thirds of 0.3 of the second.
+    assert.ok(Math.abs(text.on(0, { startLine: 2, endLine: 3 }) - 0.5) < 1e-7);
+    assert.ok(Math.abs(text.on(0, { startLine: 4, endLine: 5 }) - 0.1) < 1e-7);
+    assert.equal(text.tokensOn({ startLine: 3, endLine: 3 }), 3);
+    assert.equal(text.tokensOn({ startLine: 6, endLine: 9 }), 0);
+  });
+});
