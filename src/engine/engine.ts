@@ -116,12 +116,12 @@ export interface StateChange {
 
 /**
  * Mean softmax mass of a question's rows on recall slots, head by head: on the slots that are named, and on each token of
- * all others. Of a small memory every slot is named.
+ * all others. Unless the memory is very large, every slot is named.
  */
 export interface SlotMass {
-  /** Per recall key head uint32, ascending: places in N. */
-  readonly slots: readonly Uint32Array[];
-  /** Per recall query head float32: mass on each of its key head's slots. */
+  /** Per recall key head uint32, ascending: places in N. Absent: all of them, in order. */
+  readonly slots?: readonly Uint32Array[];
+  /** Per recall query head float32: mass on each slot named for its key head. */
   readonly mass: readonly Float32Array[];
   /** Per recall query head: mass on one token of the slots that are not named. */
   readonly rest: readonly number[];

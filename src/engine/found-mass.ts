@@ -20,8 +20,8 @@ export interface JoinedSlots {
 }
 
 export interface FoundMass {
-  /** uint32, ascending: places among all slots. */
-  readonly slots: Uint32Array;
+  /** uint32, ascending: places among all slots. Absent: all of them. */
+  readonly slots?: Uint32Array;
   /** Per query head of the key head: mass on each of them, and on each token of all others. */
   readonly mass: readonly Float32Array[];
   readonly rest: readonly number[];
@@ -41,8 +41,7 @@ export async function foundMass(
   const { tables, starts, coarse, headSize } = joined;
   if (!coarse) {
     const { blocks, logSums } = await scorer.softmax(queries, allBlocks(tables, head, headSize), options);
-    const slots = Uint32Array.from({ length: starts.at(-1)! }, (_, slot) => slot);
-    return { slots, mass: meanMass(queries, blocks, logSums), rest: queries.starts.slice(1).map(() => 0), logSums };
+    return { mass: meanMass(queries, blocks, logSums), rest: queries.starts.slice(1).map(() => 0), logSums };
   }
   const rough = await scorer.softmax(queries, allBlocks(coarse.clusters, head, headSize), options);
   const chosen = bestClusters(meanMass(queries, rough.blocks, rough.logSums), sizesOf(coarse.clusters, head), most);

@@ -146,7 +146,7 @@ export class RecallIndex {
       queries,
       logSums: found.map(({ logSums }) => logSums),
       found: {
-        slots: found.map(({ slots }) => slots),
+        ...(joined.coarse && { slots: found.map(({ slots }) => slots!) }),
         mass: perHead((keyHead, at) => found[keyHead]!.mass[at]!),
         rest: perHead((keyHead, at) => found[keyHead]!.rest[at]!),
       },

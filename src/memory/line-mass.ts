@@ -44,8 +44,8 @@ export class LineMass {
     const sums = new RunningSums(2 * heads, width, provenance.spans);
     for (const [head, keyHead] of keyHeadOf.entries()) {
       const part = { row: keyHead * (slots + 1), first, slots };
-      addNamed(sums, head, provenance, part, mass.slots[keyHead]!, mass.mass[head]!, mass.rest[head]!);
-      const contentless = [nullMass.slots[keyHead]!, nullMass.mass[head]!, nullMass.rest[head]!] as const;
+      addNamed(sums, head, provenance, part, mass.slots?.[keyHead], mass.mass[head]!, mass.rest[head]!);
+      const contentless = [nullMass.slots?.[keyHead], nullMass.mass[head]!, nullMass.rest[head]!] as const;
       addNamed(sums, heads + head, provenance, part, ...contentless);
     }
     return new LineMass(sums.finished([...mass.rest, ...nullMass.rest], tokens), heads, width);
@@ -68,12 +68,13 @@ function addNamed(
   to: number,
   { slotStart, lines, weights }: Provenance,
   { row, first, slots }: { readonly row: number; readonly first: number; readonly slots: number },
-  named: Uint32Array,
+  named: Uint32Array | undefined,
   mass: Float32Array,
   rest: number,
 ): void {
-  for (let at = firstAtLeast(named, first); at < named.length && named[at]! < first + slots; at++) {
-    const slot = row + named[at]! - first;
+  const [from, beyond] = named ? [firstAtLeast(named, first), firstAtLeast(named, first + slots)] : [first, first + slots];
+  for (let at = from; at < beyond; at++) {
+    const slot = row + (named ? named[at]! : at) - first;
     const [start, end] = [slotStart[slot]!, slotStart[slot + 1]!];
     let total = 0;
     for (let run = start; run < end; run++) total += weights[run]!;

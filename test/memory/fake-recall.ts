@@ -23,9 +23,7 @@ export function vectorOf(word: string, head: number): Float32Array {
 /** Dense masses [heads,N] with every slot named. */
 export function allNamed(mass: Float32Array, keyHeadOf: readonly number[]): SlotMass {
   const total = mass.length / keyHeadOf.length;
-  const every = Uint32Array.from({ length: total }, (_, slot) => slot);
   return {
-    slots: Array.from({ length: Math.max(...keyHeadOf) + 1 }, () => every),
     mass: keyHeadOf.map((_, head) => mass.subarray(head * total, (head + 1) * total)),
     rest: keyHeadOf.map(() => 0),
   };
