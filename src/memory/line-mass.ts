@@ -72,7 +72,9 @@ function addNamed(
   mass: Float32Array,
   rest: number,
 ): void {
-  const [from, beyond] = named ? [firstAtLeast(named, first), firstAtLeast(named, first + slots)] : [first, first + slots];
+  const [from, beyond] = named
+    ? [firstAtLeast(named, first), firstAtLeast(named, first + slots)]
+    : [first, first + slots];
   for (let at = from; at < beyond; at++) {
     const slot = row + (named ? named[at]! : at) - first;
     const [start, end] = [slotStart[slot]!, slotStart[slot + 1]!];
