@@ -29,6 +29,9 @@ npm run bench -- long-document [--tokens N] [--real]
 npm run bench -- kills [COUNT [SEED]]    kill -9 at random moments (default 200) of reading, composing, forgetting, exporting
 npm run bench -- damage [CASES [SEED]]    so many damaged stores (default 1,000) open, keep what is sound, and are whole again
 npm run bench -- portable [MB]      export and import of a made-up memory: speed and peak memory (default 400 MB)
+npm run bench -- scoring --folder FOLDER [--data FOLDER] [--millions 1,10,50] [--threads N] [--json FILE]
+                                recall over 1, 10 and 50 million tokens, made from the memory of a folder that was read:
+                                time and memory of scoring, slot by slot and by clusters first
 npm run bench -- recall [FOLDER...] [--peers] [--tokens N] [--slots 4,8] [--only NAME,...] [--kinds doc,prose,definition]
                                 [--seed N] [--json FILE]    questions that repositories ask themselves, by BM25, MiniLM, a
                                 symbol index and Longview (--peers: without its model); needs pip, npm and apt-get
@@ -142,6 +145,14 @@ await main(async () => {
     if (code !== 0) throw new SetUpError(output);
     const { recall } = await import('./recall.mjs');
     await recall(files);
+    return;
+  }
+  if (command === 'scoring') {
+    await ensureCommandLine();
+    const { code, output } = await compile();
+    if (code !== 0) throw new SetUpError(output);
+    const { scoring } = await import('./scoring.mjs');
+    await scoring(files);
     return;
   }
   if (command === 'convert-memory') {

@@ -104,12 +104,12 @@ class Scorer {
     const first = blocks.map(({ block, mass }) => attentionScore(mass, block, parameters));
     const chosen = bestByFirstScore(first, words, lexicalWeight);
     const shares = await this.sharesOf(chosen, blocks, scores.slotStart, keyHeads);
-    const byHead = await this.engine.scoreSpans(question, ids, shares);
+    const { found, nullMass } = await this.engine.scoreSpans(question, ids, shares);
     const attention = new Float64Array(blocks.length).fill(-Infinity);
     chosen.forEach((at, i) => {
       const { block, mass } = blocks[at];
-      const own = parameters.weight.map((_, head) => byHead[head * chosen.length + i]);
-      attention[at] = rowScore(own, mass, block, parameters);
+      const own = of => parameters.weight.map((_, head) => of[head * chosen.length + i]);
+      attention[at] = rowScore(own(found), mass, block, parameters, nullMass && own(nullMass));
     });
     const fused = new Float64Array(blocks.length).fill(-Infinity);
     const byWords = standardised(chosen.map(at => words[at]));

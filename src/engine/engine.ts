@@ -138,6 +138,14 @@ export interface RecallScores {
   readonly nullMass: SlotMass;
 }
 
+/** What a question finds of F spans. */
+export interface SpanScores {
+  /** float32 [H,F]: the weighted mean over the rows of log(mass of the row / n^a + exp(e)). */
+  readonly found: Float32Array;
+  /** float32 [H,F]: mean mass of a contentless question. Only where `RecallScores` does not name every slot. */
+  readonly nullMass?: Float32Array;
+}
+
 /** F spans of lines, as shares of recall slots: a slot's mass is shared among the lines that its tokens came from. */
 export interface SpanShares {
   /** float32 [F]: tokens of each span. */
@@ -208,11 +216,10 @@ export interface Engine extends Disposable {
   /** Scores the question against the slots of `ids`, one softmax per head over all of them. */
   scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores>;
   /**
-   * What each row of the question finds of some spans: float32 [H,F], the weighted mean over the rows of
-   * log(mass of the row / n^a + exp(e)). One softmax per head and row over the slots of all `ids`, as `scoreRecall`, after
-   * which it is cheap for the same question and ids.
+   * What each row of the question finds of some spans. One softmax per head and row over the slots of all `ids`, as
+   * `scoreRecall`, after which it is cheap for the same question and ids.
    */
-  scoreSpans(question: string, ids: readonly string[], spans: SpanShares, options?: CallOptions): Promise<Float32Array>;
+  scoreSpans(question: string, ids: readonly string[], spans: SpanShares, options?: CallOptions): Promise<SpanScores>;
   /**
    * How the recall heads would look up the last token of `text`: un-fitted queries [H,d] (H recall query heads), rotated to
    * the query position, over sqrt(d). Only the last `tokens` tokens are read, after the fixed prefix.

@@ -13,6 +13,7 @@ export type {
   RecallParameters,
   RecallScores,
   SlotMass,
+  SpanScores,
   SpanShares,
   Schedule,
   StateChange,

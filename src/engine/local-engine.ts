@@ -15,6 +15,7 @@ import type {
   ModelDescription,
   ReadRequest,
   RecallScores,
+  SpanScores,
   SpanShares,
   StateChange,
 } from './engine.js';
@@ -134,12 +135,7 @@ class LocalEngine implements Engine {
     return this.recall.score(question, ids, options);
   }
 
-  scoreSpans(
-    question: string,
-    ids: readonly string[],
-    spans: SpanShares,
-    options?: CallOptions,
-  ): Promise<Float32Array> {
+  scoreSpans(question: string, ids: readonly string[], spans: SpanShares, options?: CallOptions): Promise<SpanScores> {
     return this.recall.scoreSpans(question, ids, spans, options);
   }
 

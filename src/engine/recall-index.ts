@@ -4,7 +4,7 @@
  * the last set of ids asked for.
  */
 import { LongviewError, throwIfCancelled } from '../base/index.js';
-import type { CallOptions, RecallScores, SlotMass, SpanShares } from './engine.js';
+import type { CallOptions, RecallScores, SlotMass, SpanScores, SpanShares } from './engine.js';
 import { foundMass } from './found-mass.js';
 import type { FoundMass, JoinedSlots } from './found-mass.js';
 import type { Model } from './model.js';
@@ -19,17 +19,18 @@ import { SlotScorer } from './slot-softmax.js';
 import type { QueryRows } from './slot-softmax.js';
 import type { RecallSlots } from './slots.js';
 import { SpanMass, sharedSlots } from './span-scores.js';
+import type { SharedSlots } from './span-scores.js';
 import type { TextTokenizer } from './tokenizer.js';
 
 /** When a memory is scored coarsely, and how many of its slots one by one even then. Measured: docs/measurements.md, Scoring. */
 export interface CoarseLimits {
-  /** Slots up to which each is scored: 1.6 million tokens where 4 are merged into one. */
+  /** Slots up to which each is scored: 131,000 tokens where 4 are merged into one. */
   readonly exactSlots: number;
   /** Slots of the best clusters, per key head. */
   readonly fineSlots: number;
 }
 
-const LIMITS: CoarseLimits = { exactSlots: 400_000, fineSlots: 16_384 };
+const LIMITS: CoarseLimits = { exactSlots: 32_768, fineSlots: 8192 };
 
 interface Asked {
   readonly question: string;
@@ -43,7 +44,7 @@ interface Asked {
 
 interface Joined extends JoinedSlots {
   readonly signature: string;
-  nullMass?: SlotMass;
+  contentless?: Asked;
 }
 
 interface Text {
@@ -97,9 +98,13 @@ export class RecallIndex {
       );
     }
     const joined = await this.join(ids, options);
-    joined.nullMass ??= (await this.ask(recall.contentless, joined, options)).found;
+    const contentless = await this.contentless(joined, options);
     const { found, rows } = await this.ask(question, joined, options);
-    return { rows, slotStart: joined.starts, mass: found, nullMass: joined.nullMass };
+    return { rows, slotStart: joined.starts, mass: found, nullMass: contentless.found };
+  }
+
+  private async contentless(joined: Joined, options: CallOptions): Promise<Asked> {
+    return (joined.contentless ??= await this.ask(this.model.manifest.recall!.contentless, joined, options));
   }
 
   /** As `Engine.scoreSpans`. */
@@ -108,26 +113,42 @@ export class RecallIndex {
     ids: readonly string[],
     spans: SpanShares,
     options: CallOptions = {},
-  ): Promise<Float32Array> {
+  ): Promise<SpanScores> {
     const joined = await this.join(ids, options);
-    const { queries, logSums } = await this.ask(question, joined, options);
+    const contentless = joined.coarse && (await this.contentless(joined, options));
+    const asked = await this.ask(question, joined, options);
     const count = spans.tokens.length;
-    const scores = new Float32Array(this.heads.keyHeadOf.length * count);
+    const found = new Float32Array(this.heads.keyHeadOf.length * count);
+    const nullMass = new Float32Array(contentless ? found.length : 0);
     const parameters = atMemorySize(this.heads.parameters, joined.starts.at(-1)!);
     for (const [keyHead, own] of spans.keyHeads.entries()) {
       const shared = sharedSlots(own, joined.starts.at(-1)!);
-      const mass = new SpanMass(shared, count, logSums[keyHead]!);
-      for (const block of blocksAt(joined.tables, joined.starts, shared.slots, keyHead, joined.headSize)) {
-        throwIfCancelled(options.signal);
-        mass.add(await this.scorer.exponentials(queries[keyHead]!, block, logSums[keyHead]!));
-      }
+      const mass = await this.spanMass(asked, shared, count, keyHead, options);
+      const ofNothing = contentless && (await this.spanMass(contentless, shared, count, keyHead, options));
       for (const [at, head] of this.headsOf[keyHead]!.entries()) {
         const lengthExponent = parameters.lengthExponent[head]!;
         const floor = Math.exp(parameters.logFloor[head]!);
-        scores.set(mass.scores(queries[keyHead]!, at, spans.tokens, { lengthExponent, floor }), head * count);
+        const scores = mass.scores(asked.queries[keyHead]!, at, spans.tokens, { lengthExponent, floor });
+        found.set(scores, head * count);
+        if (ofNothing) nullMass.set(ofNothing.mean(contentless.queries[keyHead]!, at), head * count);
       }
     }
-    return scores;
+    return contentless ? { found, nullMass } : { found };
+  }
+
+  private async spanMass(
+    { of: { tables, starts, headSize }, queries, logSums }: Asked,
+    shared: SharedSlots,
+    count: number,
+    keyHead: number,
+    options: CallOptions,
+  ): Promise<SpanMass> {
+    const mass = new SpanMass(shared, count, logSums[keyHead]!);
+    for (const block of blocksAt(tables, starts, shared.slots, keyHead, headSize)) {
+      throwIfCancelled(options.signal);
+      mass.add(await this.scorer.exponentials(queries[keyHead]!, block, logSums[keyHead]!));
+    }
+    return mass;
   }
 
   /** The question's rows, and their softmax over all slots; of the last question it is known. */

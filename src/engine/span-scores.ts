@@ -83,6 +83,15 @@ export class SpanMass {
     this.done += slots;
   }
 
+  /** Of one head of the rows, float32 [F]: weighted mean over its rows. */
+  mean({ weights, starts }: QueryRows, head: number): Float32Array {
+    const mean = new Float32Array(this.count);
+    for (let row = starts[head]!; row < starts[head + 1]!; row++) {
+      for (let span = 0; span < this.count; span++) mean[span]! += weights[row]! * this.mass[row * this.count + span]!;
+    }
+    return mean;
+  }
+
   /** Of one head of the rows, float32 [F]: sum over its rows of weight · log(mass of the row / n^a + floor). */
   scores(
     { weights, starts }: QueryRows,

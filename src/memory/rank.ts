@@ -22,26 +22,30 @@ export function attentionScore(text: TextMass, block: Block, parameters: RecallP
   return score - nullScore(text, block, parameters);
 }
 
-/** The whole score of one block: `byHead` [H] is what the question's rows find of it (`Engine.scoreSpans`). */
+/**
+ * The whole score of one block: `byHead` [H] is what the question's rows find of it, `nullByHead` [H] the contentless
+ * question's mass (`Engine.scoreSpans`), where that is known better than by the text's lines.
+ */
 export function rowScore(
   byHead: readonly number[],
   text: TextMass,
   block: Block,
   parameters: RecallParameters,
+  nullByHead?: readonly number[],
 ): number {
   return byHead.reduce(
     (score, found, head) => score + parameters.weight[head]! * found,
-    -nullScore(text, block, parameters),
+    -nullScore(text, block, parameters, nullByHead),
   );
 }
 
 /** What a question without content finds of a block: what every question finds there. */
-function nullScore(text: TextMass, block: Block, parameters: RecallParameters): number {
+function nullScore(text: TextMass, block: Block, parameters: RecallParameters, byHead?: readonly number[]): number {
   const tokens = text.tokensOn(block);
   const { nullWeight, lengthExponent, logFloor } = parameters;
   let score = 0;
   for (let head = 0; head < nullWeight.length; head++) {
-    const mass = text.nullOn(head, block) / tokens ** lengthExponent[head]!;
+    const mass = (byHead?.[head] ?? text.nullOn(head, block)) / tokens ** lengthExponent[head]!;
     score += nullWeight[head]! * Math.log(mass + Math.exp(logFloor[head]!));
   }
   return score;

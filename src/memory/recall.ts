@@ -254,10 +254,12 @@ async function rowScores(question: string, blocks: readonly Scored[], work: Scor
   if (keyHeads === 0 || blocks.length === 0) return blocks.map(({ attention }) => attention);
   const parts = work.index.all();
   const shares = await spanShares(blocks, parts, slotStart, keyHeads);
-  const byHead = await withSlots(work, parts, (ids, options) => work.engine.scoreSpans(question, ids, shares, options));
+  const { found, nullMass } = await withSlots(work, parts, (ids, options) =>
+    work.engine.scoreSpans(question, ids, shares, options),
+  );
   return blocks.map(({ mass, block }, at) => {
-    const own = parameters.weight.map((_, head) => byHead[head * blocks.length + at]!);
-    return rowScore(own, mass, block, parameters);
+    const own = (of: Float32Array): number[] => parameters.weight.map((_, head) => of[head * blocks.length + at]!);
+    return rowScore(own(found), mass, block, parameters, nullMass && own(nullMass));
   });
 }
 

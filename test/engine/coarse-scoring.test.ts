@@ -74,8 +74,18 @@ suite('scoring a large memory', function () {
       shares: Float32Array.of(1, 0.5, 0.25, 0.5),
     };
     const spans = { tokens: Float32Array.of(6, 2, 1), keyHeads: Array.from({ length: KEY_HEADS }, () => own) };
-    const expected = await exact.scoreSpans('adds?', ids, spans);
-    assertClose('spans', await coarse.scoreSpans('adds?', ids, spans), expected, 1e-4);
+    const [expected, scores] = [
+      await exact.scoreSpans('adds?', ids, spans),
+      await coarse.scoreSpans('adds?', ids, spans),
+    ];
+    assertClose('spans', scores.found, expected.found, 1e-4);
+    assert.equal(expected.nullMass, undefined);
+    const nothing = one.nullMass.mass.flatMap(mass => [
+      mass[7]! + 0.5 * mass[1499]! + 0.25 * mass[1500]!,
+      0.5 * mass[7]!,
+      0,
+    ]);
+    assertClose('of nothing', scores.nullMass!, nothing, 1e-6);
   });
 
   test('with some taken, those have the most mass and everything sums to 1', async () => {

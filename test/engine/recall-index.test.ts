@@ -170,9 +170,9 @@ suite('scoring recall slots', function () {
         }, 0),
       );
     });
-    assertClose('before a score', await engine.scoreSpans('add two', ['a', 'b'], spans), expected, 1e-4);
+    assertClose('before a score', (await engine.scoreSpans('add two', ['a', 'b'], spans)).found, expected, 1e-4);
     await engine.scoreRecall('add two', ['a', 'b']);
-    assertClose('after one', await engine.scoreSpans('add two', ['a', 'b'], spans), expected, 1e-4);
+    assertClose('after one', (await engine.scoreSpans('add two', ['a', 'b'], spans)).found, expected, 1e-4);
     await engine.dropRecall('b');
     await assert.rejects(engine.scoreSpans('add two', ['a', 'b'], spans), { code: 'stale' });
   });

@@ -20,6 +20,7 @@ import type {
   RecallScores,
   RecallSlots,
   SlotMass,
+  SpanScores,
   SpanShares,
   StateChange,
   StateSlots,
@@ -199,11 +200,11 @@ export class FakeEngine implements Engine {
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await -- as above
-  async scoreSpans(question: string, ids: readonly string[], spans: SpanShares): Promise<Float32Array> {
+  async scoreSpans(question: string, ids: readonly string[], spans: SpanShares): Promise<SpanScores> {
     const before = this.beforeSpans;
     this.beforeSpans = undefined;
     before?.();
-    return spanScoresOf(wordsOf(question), this.slotsOf(ids), spans, this.model.recall.parameters);
+    return { found: spanScoresOf(wordsOf(question), this.slotsOf(ids), spans, this.model.recall.parameters) };
   }
 
   private slotsOf(ids: readonly string[]): RecallSlots[] {

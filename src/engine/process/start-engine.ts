@@ -20,6 +20,7 @@ import type {
   ProviderChoice,
   ReadRequest,
   RecallScores,
+  SpanScores,
   SpanShares,
   StateChange,
 } from '../engine.js';
@@ -174,12 +175,7 @@ class EngineProcess implements Engine {
     return this.call('scoreRecall', [question, ids], options);
   }
 
-  scoreSpans(
-    question: string,
-    ids: readonly string[],
-    spans: SpanShares,
-    options?: CallOptions,
-  ): Promise<Float32Array> {
+  scoreSpans(question: string, ids: readonly string[], spans: SpanShares, options?: CallOptions): Promise<SpanScores> {
     return this.call('scoreSpans', [question, ids, spans], options);
   }
 
