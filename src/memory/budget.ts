@@ -170,7 +170,7 @@ export function leastUsefulFirst(rows: readonly LedgerRow[]): LedgerRow[] {
     .map(({ row }) => row);
 }
 
-/** RAM: the slots, which the engine holds twice (as they came and joined), and their provenance. */
+/** RAM: the slots, twice (the engine holds them once, and clusters of them and what a question needs beside), and their provenance. */
 export function ramBytesOf({ recall, provenance }: Pick<FileMemory, 'recall' | 'provenance'>): number {
   const slots = recall.keys.byteLength + recall.scales.byteLength + recall.counts.byteLength;
   return 2 * slots + provenanceBytes(provenance);
