@@ -111,7 +111,7 @@ async function measured({ folder, data, millions, way, threads }) {
   const fits = ratio => (tokens / ratio) * perSlot <= 0.9 * (totalmem() / 8);
   const tokensPerSlot = RATIOS.find(fits) ?? RATIOS.at(-1);
   const wanted = Math.round(tokens / tokensPerSlot);
-  const limits = { exactSlots: way === 'slot by slot' ? Infinity : 0, fineSlots: 16_384 };
+  const limits = { exactSlots: way === 'slot by slot' ? Infinity : 0, fineSlots: 8192 };
   const index = new RecallIndex(model, tokenizer, heads, limits);
   const random = generator(1);
   const ids = [];
