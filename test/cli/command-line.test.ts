@@ -55,6 +55,22 @@ suite('command line', function () {
     }
   });
 
+  test('recall in a folder that nobody had read says so, and keeps nothing of it', () => {
+    const empty = join(data, 'nothing-here');
+    const { code, out, err } = longview(
+      'recall',
+      join(workspace, 'a.ts:1:1'),
+      '--dir',
+      workspace,
+      '--json',
+      '--data',
+      empty,
+    );
+    assert.equal(code, 0, err);
+    assert.equal((JSON.parse(out) as { how: string }).how, 'no file of this folder has been read yet');
+    assert.equal(existsSync(empty), false);
+  });
+
   test('recall counts lines and columns as the editor does, in any encoding and with any line ends', () => {
     const text = '\ufeff// é\r\rsend(1);\r';
     writeFileSync(join(workspace, 'utf8.ts'), text);

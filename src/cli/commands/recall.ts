@@ -1,8 +1,9 @@
 /** `longview recall FILE:LINE:COLUMN`: where the name at a place is defined in other files. Reads nothing into the memory. */
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { placeOf, recallAt } from '../../assist/index.js';
+import { placeOf, recallAt, type RecallAtResult } from '../../assist/index.js';
 import { LongviewError, escaped } from '../../base/index.js';
+import { hasMemory } from '../../memory/index.js';
 import { confinedPath, workspaceAround } from '../confined-path.js';
 import { linesOfFile } from '../file-lines.js';
 import { dataOf, folderOf, withHouse, type Call, type GlobalFlags } from '../house.js';
@@ -12,6 +13,12 @@ export interface RecallFlags extends GlobalFlags {
   readonly dir?: string;
 }
 
+const nothingRead: RecallAtResult = {
+  candidates: [],
+  certainty: 'none',
+  how: 'no file of this folder has been read yet',
+  filesRead: 0,
+};
 const word = /[\p{L}_$][\p{L}\p{M}\p{N}_$]*/gu;
 
 export async function runRecall(call: Call, place: string, flags: RecallFlags): Promise<void> {
@@ -24,9 +31,12 @@ export async function runRecall(call: Call, place: string, flags: RecallFlags): 
   if (path.startsWith('../'))
     throw new LongviewError('usage', `${escaped(file)} is not in ${root}: name its folder with --dir.`);
   const { identifier, before } = identifierAt(await linesOfFile(root, path, signal), line, column, file);
-  const found = await withHouse(call, root, flags, ({ memory }) =>
-    recallAt({ memory, path, identifier, before }, { signal, patienceMs: { list: 600_000, model: 0 } }),
-  );
+  // A folder that nobody had read gets no store because someone looked at a name.
+  const found = hasMemory(data, root)
+    ? await withHouse(call, root, flags, ({ memory }) =>
+        recallAt({ memory, path, identifier, before }, { signal, patienceMs: { list: 600_000, model: 0 } }),
+      )
+    : nothingRead;
   if (flags.json) {
     surface.json(found);
     return;
