@@ -37,6 +37,16 @@ suite('catalogue', () => {
     assert.deepEqual(model.recall!.heads.flat(), numbers);
   });
 
+  test('how the default model weighs a state: a row for each of its 30 layers, of 9 query heads or 3 key heads', async () => {
+    // The shapes of the checkpoint's config.json.
+    const kvm = entryOf(await readCatalogue()).kvm!;
+    const shape = (table: readonly (readonly number[])[] | undefined) => table!.map(row => row.length);
+    assert.deepEqual(shape(kvm.stateBiasOfHead), Array<number>(30).fill(9));
+    assert.deepEqual(shape(kvm.stateTemperatureOfKeyHead), Array<number>(30).fill(3));
+    assert.deepEqual(shape(kvm.stateValueScaleOfKeyHead), Array<number>(30).fill(3));
+    assert.ok([...kvm.stateTemperatureOfKeyHead!, ...kvm.stateValueScaleOfKeyHead!].flat().every(scale => scale > 0));
+  });
+
   test('an unknown name is answered with what there is', async () => {
     const catalogue = await readCatalogue();
     assert.throws(() => entryOf(catalogue, 'gpt-9'), { code: 'not-found', message: /smollm2-135m-instruct/ });
