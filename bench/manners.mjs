@@ -1,7 +1,7 @@
 // `npm run bench -- manners [SECONDS]`: what reading costs who works beside it, with the real model. First the frames of a
 // busy neighbour (manners-neighbour.mjs) while nothing is read, while a process of the normal priority reads, and while one
 // below it does, in turns. Then the processor time of a server and its engine while they read at shares of it (Linux).
-import { execFileSync, fork, spawn } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import rpc from 'vscode-jsonrpc/node';
 import { root } from '../scripts/set-up.mjs';
+import { startServer } from './real-server.mjs';
 
 const ROUNDS = 4;
 const ticksPerSecond = process.platform === 'linux' ? Number(execFileSync('getconf', ['CLK_TCK'])) : 100;
@@ -87,16 +88,9 @@ function percentiles(values) {
 export async function timeTaken(share, seconds) {
   const workspace = mkdtempSync(join(tmpdir(), 'longview-manners-'));
   for (let i = 0; i < 2000; i++) writeFileSync(join(workspace, `part-${i}.ts`), text.slice(1000 * i, 1000 * (i + 1)));
-  const server = spawn(process.execPath, [join(root, 'out', 'src', 'server', 'main.js'), '--stdio'], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const connection = rpc.createMessageConnection(
-    new rpc.StreamMessageReader(server.stdout),
-    new rpc.StreamMessageWriter(server.stdin),
-  );
+  const server = await startServer();
   try {
-    connection.listen();
-    await connection.sendRequest('initialize', { processId: process.pid, rootUri: null, capabilities: {} });
+    const { connection } = server;
     const folder = pathToFileURL(workspace).toString();
     const stop = new rpc.CancellationTokenSource();
     const begun = new Promise(resolve => {
@@ -106,12 +100,12 @@ export async function timeTaken(share, seconds) {
       .sendRequest('longview/read', { id: 'read', folder, cpuShare: share }, stop.token)
       .catch(() => undefined);
     await begun;
-    const list = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').split(' ');
+    const list = readFileSync(`/proc/${server.process}/task/${server.process}/children`, 'utf8').split(' ');
     const [engine] = list.filter(Boolean).map(Number);
     const samples = [];
     const began = performance.now();
     while (performance.now() - began < seconds * 1000) {
-      samples.push({ at: performance.now(), engine: processorTime(engine), server: processorTime(server.pid) });
+      samples.push({ at: performance.now(), engine: processorTime(engine), server: processorTime(server.process) });
       await delay(100);
     }
     const last = samples.at(-1);
@@ -130,11 +124,9 @@ export async function timeTaken(share, seconds) {
     stop.cancel();
     await read;
     await connection.sendRequest('longview/forget', { id: 'forget', folder });
-    await connection.sendRequest('shutdown');
-    await connection.sendNotification('exit');
+    await server.shutDown();
   } finally {
-    connection.dispose();
-    server.kill();
+    server.stop();
     rmSync(workspace, { recursive: true, force: true });
   }
 }
