@@ -23,7 +23,8 @@ npm run bench -- events [FILES]    what edits, renames, branches and stashes cos
                                 where more is read than what is new
 npm run bench -- server-delay [FILES]    how fast the server answers while it reads (default 1,000 small files)
 npm run bench -- many-files [FILES]    what looking through so many files costs (default 100,000), and pings meanwhile
-npm run bench -- manners [SECONDS]    what reading costs a busy neighbour, at normal priority and below it
+npm run bench -- manners [SECONDS]    what reading costs a busy neighbour, at normal priority and below it; its
+                                processor time at several caps
 npm run bench -- long-document [--tokens N] [--real]
                                 one text of 1,000,000 tokens: seconds, memory, resuming after kill -9, recall in each tenth
 npm run bench -- kills [COUNT [SEED]]    kill -9 at random moments (default 200) of reading, composing, forgetting, exporting
