@@ -6,6 +6,7 @@ import { hasWord } from './set.mjs';
 const saysSo = [
   /^Nothing was found/m,
   /The answer names no place that holds/,
+  /The model wrote no sentence that rests on the places recalled/,
   /No word of the question stands in the places recalled/,
   /\b(?:does|do|did|is|are|was|were) not (?:contain|mention|say|show|provide|specify|specified|mentioned|found|shown)\b/i,
   /\b(?:doesn't|don't|isn't|aren't) (?:contain|mention|say|show|provide|specify|specified|mentioned|found|shown)\b/i,

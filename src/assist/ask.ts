@@ -7,15 +7,17 @@ import type { Engine, GenerateResult } from '../engine/index.js';
 import { questionTerms, termsOf, type Coverage, type RecalledSpan, type WorkspaceMemory } from '../memory/index.js';
 import { checkCitations, isWithin, placeOf, placeOnly, shownPlace, type Citation, type Place } from './citations.js';
 import { coverageLine } from './coverage.js';
+import { KeptSentences } from './kept-sentences.js';
 import { completed, withoutLoops } from './loops.js';
 import { checkNames } from './names.js';
-import { PROMPT_LIMITS, promptOf, styleFor, type PassageOrder } from './prompt.js';
+import { PROMPT_LIMITS, promptOf, styleFor, type PassageOrder, type PromptStyle } from './prompt.js';
+import { quoteOf, type Quote } from './quote.js';
 
 export interface AskRequest {
   readonly memory: WorkspaceMemory;
   readonly engine: Engine;
   readonly question: string;
-  /** Tokens written at most; default 160. */
+  /** Tokens written at most; default by the model's size. */
   readonly maxTokens?: number;
   /** Answer from what is in the memory, without looking for changes first. */
   readonly now?: boolean;
@@ -45,6 +47,12 @@ export interface AskOptions {
   /** Text as the model writes it, not checked yet; `AskResult.answer` is what to keep. */
   readonly onText?: (text: string) => void;
 }
+
+/** Tokens written, where the caller does not say: of a small model's sentences the later ones are rarely kept. */
+const MOST_TOKENS: Record<PromptStyle, number> = { plain: 80, numbered: 160 };
+
+/** Places quoted beside a small model's sentences. */
+const MOST_QUOTES = 2;
 
 export type RecalledPlace = Place & Pick<RecalledSpan, 'score' | 'cut'>;
 
@@ -146,8 +154,15 @@ async function write(
   const { passages, order } = request;
   const prompt = { question, style, spans, passages, order, budget, countTokens };
   const { messages, answerPrefix, places } = await promptOf(prompt);
+  // What is surely there stands first, before the model has written a word.
+  const quotes = style === 'plain' ? quotesOf(spans, places, request) : [];
+  const untilQuotes = performance.now() - start;
+  for (const quote of quotes) onText?.(`${quote.text}\n\n`);
   let prepared = 0;
+  let sentences: KeptSentences | undefined;
   const generate = async (): Promise<GenerateResult> => {
+    sentences = style === 'plain' ? new KeptSentences(messages.at(-1)!.content, answerPrefix, onText) : undefined;
+    const kept = sentences;
     const states = await statesFor(request, spans, signal);
     prepared = performance.now() - start;
     return engine.generate(
@@ -155,12 +170,12 @@ async function write(
         messages,
         answerPrefix,
         states,
-        maxTokens: request.maxTokens ?? 160,
+        maxTokens: request.maxTokens ?? MOST_TOKENS[style],
         temperature: 0,
         repetitionPenalty: 1.1,
         stop: ['\nQuestion:', '\n[1] ', '\nFile ', '<|im_start|>'],
       },
-      { signal, onText },
+      { signal, onText: kept ? text => kept.push(text) : onText },
     );
   };
   const result = await generate().catch(async (error: unknown) => {
@@ -172,15 +187,20 @@ async function write(
   });
   if (result.stopReason === 'cancelled') throw new LongviewError('cancelled', 'Cancelled.');
   const whole = result.stopReason === 'length' ? completed(result.text) : result.text;
-  const cited = await checkCitations(withoutLoops(whole).trim(), places, memory, request.selection);
-  const { citations } = cited;
+  const words = sentences ? sentences.end(result.stopReason === 'end') : withoutLoops(whole).trim();
+  const cited = await checkCitations(words, places, memory, request.selection);
+  const citations = [...cited.citations];
+  for (const { place } of quotes) {
+    if (!citations.some(one => one.ok && isWithin(place, one))) citations.push({ ...place, ok: true });
+  }
   const about = await textsAbout(request, spans, citations);
   const { text, unknown } = checkNames(
     cited.text,
     citations.map(citation => `\`${placeOf(citation)}\``),
     about,
   );
-  const parts = [text === '' ? 'The model wrote nothing.' : text];
+  const nothing = sentences ? NO_SENTENCE : 'The model wrote nothing.';
+  const parts = [...quotes.map(quote => quote.text), text === '' ? nothing : text];
   if (!citations.some(citation => citation.ok)) {
     const nearest = (places.length > 0 ? places : spans).slice(0, 3);
     const shown = nearest.map(async place => {
@@ -195,8 +215,26 @@ async function write(
   const { promptTokens, writtenTokens, firstTokenMs } = result;
   return {
     ...{ text: parts.join('\n\n'), citations, unknownNames: unknown },
-    ...{ untilFirstMs: prepared + firstTokenMs, promptTokens, writtenTokens },
+    ...{ untilFirstMs: quotes.length > 0 ? untilQuotes : prepared + firstTokenMs, promptTokens, writtenTokens },
   };
+}
+
+const NO_SENTENCE = 'The model wrote no sentence that rests on the places recalled; they may not answer the question.';
+
+/** The best places of the prompt in their own words; what is selected the user sees. */
+function quotesOf(
+  spans: readonly RecalledSpan[],
+  places: readonly Place[],
+  { question, selection }: AskRequest,
+): Quote[] {
+  const isShown = (span: Place): boolean =>
+    places.some(({ path, startLine }) => path === span.path && startLine === span.startLine);
+  const isSelected = (span: Place): boolean =>
+    selection !== undefined && span.path === selection.path && span.startLine === selection.startLine;
+  return spans
+    .filter(span => isShown(span) && !isSelected(span))
+    .slice(0, MOST_QUOTES)
+    .map(span => quoteOf(span, question));
 }
 
 /** The whole text of the files that were recalled or cited, the question, and the paths of all files. */

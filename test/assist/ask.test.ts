@@ -300,6 +300,33 @@ suite('ask', () => {
     assert.deepEqual(result.recalled, []);
   });
 
+  test('of a small model: the best places in their own lines at once, then what rests on them; nothing else', async () => {
+    Object.assign(engine, { model: { ...engine.model, heads: 1, headSize: 16 } });
+    const quote = `\`src/retry.py:1-4\`\n\n\`\`\`\n${retry.trimEnd()}\n\`\`\``;
+    engine.answer =
+      'In `src/retry.py:1-4`, the request does wait(2) with backoff. It uses the `RetryManager` of Enterprise 7.';
+    let told = '';
+    const result = await ask({ memory, engine, question }, { onText: text => (told += text) });
+    const other = '`src/close.py:1-2`\n\n```\ndef close(pool):\n    pool.clear()\n```';
+    const sentence = 'In `src/retry.py:1-4`, the request does wait(2) with backoff.';
+    assert.equal(told, `${quote}\n\n${other}\n\n${sentence}`);
+    assert.equal(result.answer, `${told}\n\n2 of 3 files read, 0 stale, 1 skipped`);
+    assert.deepEqual(
+      result.citations.map(({ path, startLine, endLine, ok }) => [path, startLine, endLine, ok]),
+      [
+        ['src/retry.py', 1, 4, true],
+        ['src/close.py', 1, 2, true],
+      ],
+    );
+    engine.answer = 'Developers configure many enterprise policies here.';
+    const none = await ask({ memory, engine, question });
+    assert.match(
+      none.answer,
+      /\n\nThe model wrote no sentence that rests on the places recalled; they may not answer the question\.\n\n/,
+    );
+    assert.ok(none.answer.startsWith(quote));
+  });
+
   test('an empty question is a usage error; a cancelled one stops', async () => {
     const code = (expected: string) => (error: unknown) => (error as LongviewError).code === expected;
     await assert.rejects(ask({ memory, engine, question: '  ' }), code('usage'));

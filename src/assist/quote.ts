@@ -1,0 +1,37 @@
+/** Lines of a recalled place as they stand in the file, beside an answer: what they say is surely there. Never changes a line. */
+import { linesOf, questionTerms, termsOf, type RecalledSpan } from '../memory/index.js';
+import type { Place } from './citations.js';
+import { shownPlace } from './citations.js';
+
+const MOST_LINES = 8;
+/** Of one line. */
+const MOST_CHARACTERS = 240;
+
+export interface Quote {
+  readonly place: Place;
+  /** Markdown: the place, and the lines as a block of code. */
+  readonly text: string;
+}
+
+/** The lines of a span that hold most words of the question, the first of equal ones; `MOST_LINES` at most. */
+export function quoteOf(span: Pick<RecalledSpan, 'path' | 'startLine' | 'text' | 'place'>, question: string): Quote {
+  const lines = linesOf(span.text);
+  const asked = new Set(questionTerms(question));
+  const found = lines.map(line => new Set(termsOf(line).filter(term => asked.has(term))));
+  let [best, most] = [0, -1];
+  for (let first = 0; first === 0 || first + MOST_LINES <= lines.length; first++) {
+    const terms = new Set(found.slice(first, first + MOST_LINES).flatMap(one => [...one]));
+    // Every word once, then how often: the lines that say most about the question.
+    const value = terms.size + found.slice(first, first + MOST_LINES).reduce((sum, { size }) => sum + size, 0) / 100;
+    if (value > most) [best, most] = [first, value];
+  }
+  const chosen = lines.slice(best, best + MOST_LINES);
+  const startLine = span.startLine + best;
+  const place = { path: span.path, startLine, endLine: startLine + chosen.length - 1 };
+  const named = { ...place, ...(span.place !== undefined && { place: span.place }) };
+  const text = chosen
+    .map(line => (line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)} …` : line))
+    .join('\n');
+  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
+  return { place: named, text: `${shownPlace(named)}\n\n${fence}\n${text}\n${fence}` };
+}
