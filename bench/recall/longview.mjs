@@ -7,7 +7,7 @@ import { note, root } from '../../scripts/set-up.mjs';
 import { cacheFolder } from './fetch.mjs';
 
 const built = path => import(join(root, 'out/src', path));
-const { atMemorySize, openEngine } = await built('engine/index.js');
+const { openEngine } = await built('engine/index.js');
 const { dataFolder, findModel } = await built('models/index.js');
 const { DEFAULT_SETTINGS, openWorkspaceMemory, questionTerms } = await built('memory/index.js');
 const { isOfUse, openStore, storeFolder } = await built('memory/store/index.js');
@@ -86,7 +86,7 @@ class Scorer {
     const { lexicalWeight } = DEFAULT_SETTINGS;
     const ids = this.parts.map(({ key }) => key);
     const scores = await this.engine.scoreRecall(question, ids);
-    const parameters = atMemorySize(this.engine.model.recall.parameters, scores.slotStart.at(-1));
+    const { parameters } = scores;
     const masses = new Map();
     this.parts.forEach(({ path, firstLine, tokens, provenance, slots }, at) => {
       const mass = LineMass.of(provenance, slots, tokens, scores, scores.slotStart[at], keyHeadOf);

@@ -136,6 +136,8 @@ export interface RecallScores {
   readonly mass: SlotMass;
   /** The same of a contentless question. */
   readonly nullMass: SlotMass;
+  /** The model's, as they are for a memory of N slots. */
+  readonly parameters: RecallParameters;
 }
 
 /** What a question finds of F spans. */

@@ -28,7 +28,7 @@ export type {
   RecallSlots,
   StateSlots,
 } from './slots.js';
-export { atMemorySize, floorShift } from './recall-floor.js';
+export { floorShift } from './recall-floor.js';
 export { packAsGist } from './packing.js';
 export { openEngine } from './local-engine.js';
 export { startEngine } from './process/start-engine.js';

@@ -100,7 +100,8 @@ export class RecallIndex {
     const joined = await this.join(ids, options);
     const contentless = await this.contentless(joined, options);
     const { found, rows } = await this.ask(question, joined, options);
-    return { rows, slotStart: joined.starts, mass: found, nullMass: contentless.found };
+    const parameters = atMemorySize(this.heads.parameters, joined.starts.at(-1)!);
+    return { rows, slotStart: joined.starts, mass: found, nullMass: contentless.found, parameters };
   }
 
   private async contentless(joined: Joined, options: CallOptions): Promise<Asked> {

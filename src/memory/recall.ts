@@ -4,7 +4,6 @@
  * Never shows a file that is not the one that was read: such files are reported as changed and left out.
  */
 import { codeOf, throwIfCancelled, type Result } from '../base/index.js';
-import { atMemorySize } from '../engine/index.js';
 import type { CallOptions, Engine, RecallParameters, RecallScores } from '../engine/index.js';
 import type { Block } from './block.js';
 import { placeName, type Places } from './documents/index.js';
@@ -45,7 +44,7 @@ export async function recallSpans(question: string, limit: number, work: RecallP
   const scores = await scored(question, parts, work);
   throwIfCancelled(work.signal);
   const { keyHeadOf } = work.engine.model.recall;
-  const parameters = atMemorySize(work.engine.model.recall.parameters, scores.slotStart.at(-1)!);
+  const { parameters } = scores;
   const masses = new PartMasses(parts, scores, keyHeadOf);
   const texts = recalledTexts(parts).map(text => scorable(text, parts, masses));
   // Words alone show only once a text is cut, so without heads none is left out.
@@ -78,7 +77,8 @@ function scorable(text: RecalledText, parts: readonly IndexedPart[], masses: Par
 async function scored(question: string, all: readonly IndexedPart[], parts: RecallParts): Promise<RecallScores> {
   if (parts.engine.model.recall.keyHeadOf.length === 0) {
     const none = { slots: [], mass: [], rest: [] };
-    return { rows: 0, slotStart: new Uint32Array(all.length + 1), mass: none, nullMass: none };
+    const { parameters } = parts.engine.model.recall;
+    return { rows: 0, slotStart: new Uint32Array(all.length + 1), mass: none, nullMass: none, parameters };
   }
   return withSlots(parts, all, (ids, options) => parts.engine.scoreRecall(question, ids, options));
 }

@@ -1,6 +1,6 @@
 /** The floors of the recall score in a memory of other size than theirs. */
 import assert from 'node:assert/strict';
-import { atMemorySize } from '../../src/engine/index.js';
+import { atMemorySize } from '../../src/engine/recall-floor.js';
 
 suite('floors of the recall score', () => {
   const parameters = { weight: [1, 2], nullWeight: [0, 1], lengthExponent: [0.5, 1], logFloor: [-8, -4] };

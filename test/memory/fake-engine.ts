@@ -196,7 +196,8 @@ export class FakeEngine implements Engine {
     parts.forEach(({ slots }, at) => (slotStart[at + 1] = slotStart[at]! + slots));
     const rows = wordsOf(question);
     const named = (words: readonly string[]): SlotMass => allNamed(massOf(words, parts), KEY_HEAD_OF);
-    return { rows: rows.length, slotStart, mass: named(rows), nullMass: named(['n/a']) };
+    const { parameters } = this.model.recall;
+    return { rows: rows.length, slotStart, mass: named(rows), nullMass: named(['n/a']), parameters };
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await -- as above

@@ -68,7 +68,7 @@ export function spanScoresOf(
       spans.tokens.forEach((tokens, span) => {
         let own = 0;
         for (let at = start[span]!; at < start[span + 1]!; at++) own += shares[at]! * mass[head * total + slots[at]!]!;
-        const floored = own / tokens ** lengthExponent[head]! + (Math.exp(logFloor[head]!) * 3000) / total;
+        const floored = own / tokens ** lengthExponent[head]! + Math.exp(logFloor[head]!);
         scores[head * spans.tokens.length + span]! += Math.log(floored) / rows.length;
       });
     });
