@@ -2,8 +2,9 @@
  * The mass of question rows on the recall slots of one key head: of a small memory on every slot, of a large one on those
  * of the clusters that matter most, and what is left for all others. Knows slots, not texts.
  */
+import { throwIfCancelled } from '../base/index.js';
 import type { CallOptions } from './engine.js';
-import { allBlocks, blocksAt } from './slot-blocks.js';
+import { allBlocks, blocksAt, wholeBlock } from './slot-blocks.js';
 import type { SlotTable } from './slot-blocks.js';
 import type { Clusters } from './slot-clusters.js';
 import { logSumsOf, meanMass } from './slot-softmax.js';
@@ -40,8 +41,9 @@ export async function foundMass(
 ): Promise<FoundMass> {
   const { tables, starts, coarse, headSize } = joined;
   if (!coarse) {
-    const { blocks, logSums } = await scorer.softmax(queries, allBlocks(tables, head, headSize), options);
-    return { mass: meanMass(queries, blocks, logSums), rest: queries.starts.slice(1).map(() => 0), logSums };
+    throwIfCancelled(options.signal);
+    const { mass, logSums } = await scorer.means(queries, wholeBlock(tables, head, headSize));
+    return { mass, rest: mass.map(() => 0), logSums };
   }
   const rough = await scorer.softmax(queries, allBlocks(coarse.clusters, head, headSize), options);
   const chosen = bestClusters(meanMass(queries, rough.blocks, rough.logSums), sizesOf(coarse.clusters, head), most);

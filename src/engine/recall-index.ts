@@ -24,13 +24,13 @@ import type { TextTokenizer } from './tokenizer.js';
 
 /** When a memory is scored coarsely, and how many of its slots one by one even then. Measured: docs/measurements.md, Scoring. */
 export interface CoarseLimits {
-  /** Slots up to which each is scored: 131,000 tokens where 4 are merged into one. */
+  /** Slots up to which each is scored: a million tokens where 4 are merged into one. */
   readonly exactSlots: number;
   /** Slots of the best clusters, per key head. */
   readonly fineSlots: number;
 }
 
-const LIMITS: CoarseLimits = { exactSlots: 32_768, fineSlots: 8192 };
+const LIMITS: CoarseLimits = { exactSlots: 262_144, fineSlots: 8192 };
 
 interface Asked {
   readonly question: string;

@@ -27,6 +27,16 @@ export function* allBlocks(tables: readonly SlotTable[], head: number, headSize:
   if (!block.isEmpty) yield block.take();
 }
 
+/** All of them at once: what runs a graph over them does so with several threads. */
+export function wholeBlock(tables: readonly SlotTable[], head: number, headSize: number): HeadSlots {
+  const block = new Block(
+    headSize,
+    tables.reduce((sum, { slots }) => sum + slots, 0),
+  );
+  for (const table of tables) block.add(table, head, 0, table.slots);
+  return block.take();
+}
+
 /** Slots of a key head by their places among all of the tables, ascending; `starts` [tables+1]: where each table's begin. */
 export function* blocksAt(
   tables: readonly SlotTable[],
@@ -50,16 +60,21 @@ export function* blocksAt(
 
 class Block {
   private readonly keys: Int8Array;
-  private readonly scales = new Float32Array(BLOCK_SLOTS);
-  private readonly logCounts = new Float32Array(BLOCK_SLOTS);
+  private readonly scales: Float32Array;
+  private readonly logCounts: Float32Array;
   private filled = 0;
 
-  constructor(private readonly headSize: number) {
-    this.keys = new Int8Array(BLOCK_SLOTS * headSize);
+  constructor(
+    private readonly headSize: number,
+    private readonly room = BLOCK_SLOTS,
+  ) {
+    this.keys = new Int8Array(room * headSize);
+    this.scales = new Float32Array(room);
+    this.logCounts = new Float32Array(room);
   }
 
   get isFull(): boolean {
-    return this.filled === BLOCK_SLOTS;
+    return this.filled === this.room;
   }
 
   get isEmpty(): boolean {
@@ -69,7 +84,7 @@ class Block {
   /** Takes slots `from` up to `to` as far as there is room; how many it took. */
   add({ slots, keys, scales, logCounts }: SlotTable, head: number, from: number, to: number): number {
     const { headSize, filled } = this;
-    const count = Math.min(to - from, BLOCK_SLOTS - filled);
+    const count = Math.min(to - from, this.room - filled);
     const cell = head * slots + from;
     this.keys.set(keys.subarray(cell * headSize, (cell + count) * headSize), filled * headSize);
     this.scales.set(scales.subarray(cell, cell + count), filled);
