@@ -5,7 +5,16 @@
 import { LongviewError, codeOf, throwIfCancelled, type ProgressListener } from '../base/index.js';
 import type { Engine, GenerateResult } from '../engine/index.js';
 import { questionTerms, termsOf, type Coverage, type RecalledSpan, type WorkspaceMemory } from '../memory/index.js';
-import { checkCitations, isWithin, placeOf, placeOnly, shownPlace, type Citation, type Place } from './citations.js';
+import {
+  checkCitations,
+  isWithin,
+  overlaps,
+  placeOf,
+  placeOnly,
+  shownPlace,
+  type Citation,
+  type Place,
+} from './citations.js';
 import { coverageLine } from './coverage.js';
 import { KeptSentences } from './kept-sentences.js';
 import { completed, withoutLoops } from './loops.js';
@@ -221,7 +230,7 @@ async function write(
 
 const NO_SENTENCE = 'The model wrote no sentence that rests on the places recalled; they may not answer the question.';
 
-/** The best places of the prompt in their own words; what is selected the user sees. */
+/** The best places of the prompt in their own lines; of what is selected, which the user sees, the place alone. */
 function quotesOf(
   spans: readonly RecalledSpan[],
   places: readonly Place[],
@@ -229,12 +238,11 @@ function quotesOf(
 ): Quote[] {
   const isShown = (span: Place): boolean =>
     places.some(({ path, startLine }) => path === span.path && startLine === span.startLine);
-  const isSelected = (span: Place): boolean =>
-    selection !== undefined && span.path === selection.path && span.startLine === selection.startLine;
-  return spans
-    .filter(span => isShown(span) && !isSelected(span))
-    .slice(0, MOST_QUOTES)
-    .map(span => quoteOf(span, question));
+  const isSelected = (span: Place): boolean => selection !== undefined && overlaps(span, selection);
+  const others = spans.filter(span => isShown(span) && !isSelected(span));
+  const quotes = others.slice(0, MOST_QUOTES).map(span => quoteOf(span, question));
+  if (!selection) return quotes;
+  return [{ place: placeOnly(selection), text: `${shownPlace(selection)} (selected)` }, ...quotes];
 }
 
 /** The whole text of the files that were recalled or cited, the question, and the paths of all files. */

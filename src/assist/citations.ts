@@ -157,6 +157,10 @@ export function isWithin(inner: Place, outer: Place): boolean {
   );
 }
 
+export function overlaps(a: Place, b: Place): boolean {
+  return a.path === b.path && a.startLine <= b.endLine && b.startLine <= a.endLine;
+}
+
 async function check(
   place: Place,
   memory: Files,

@@ -77,4 +77,18 @@ suite('words of an answer', () => {
     );
     assert.ok(none.answer.startsWith(quote));
   });
+
+  test('of a small model about a selection: its place, without the lines that the user sees', async () => {
+    Object.assign(engine, { model: { ...engine.model, heads: 1, headSize: 16 } });
+    engine.answer = 'Nothing of that.';
+    const selection = {
+      path: 'src/retry.py',
+      startLine: 2,
+      endLine: 3,
+      text: retry.split('\n').slice(1, 3).join('\n'),
+    };
+    const { answer, citations } = await ask({ memory, engine, question, selection });
+    assert.ok(answer.startsWith('`src/retry.py:2-3` (selected)\n\n`src/close.py:1-2`\n\n```\n'), answer);
+    assert.deepEqual(citations[0], { path: 'src/retry.py', startLine: 2, endLine: 3, ok: true });
+  });
 });
