@@ -52,15 +52,14 @@ await main(async () => {
   const [command, ...files] = process.argv.slice(2);
   if (command === 'parity') {
     await ensurePackages();
-    const { code, output } = await compile();
-    if (code !== 0) throw new SetUpError(output);
+    await compiled();
     const { parity } = await import('./parity.mjs');
     await parity(files.includes('--json'));
     return;
   }
   if (command === 'changed-file' && files.length > 0) {
     await ensureCommandLine();
-    await compile();
+    await compiled();
     const { dataFolder, findModel } = await import(join(root, 'out/src/models/index.js'));
     const { storeFolder } = await import(join(root, 'out/src/memory/store/index.js'));
     const folder = realpathSync(resolve(process.env.INIT_CWD ?? process.cwd(), files[0]));
@@ -71,8 +70,7 @@ await main(async () => {
   }
   if (command === 'events') {
     await ensurePackages();
-    const { code, output } = await compile();
-    if (code !== 0) throw new SetUpError(output);
+    await compiled();
     const { events } = await import('./events.mjs');
     await events(Number(files[0] ?? 1000));
     return;
@@ -86,22 +84,21 @@ await main(async () => {
   }
   if (command === 'server-delay') {
     await ensureCommandLine();
-    await compile();
+    await compiled();
     const { serverDelay } = await import('./server-delay.mjs');
     await serverDelay(Number(files[0] ?? 1000));
     return;
   }
   if (command === 'many-files') {
     await ensurePackages();
-    const { code, output } = await compile();
-    if (code !== 0) throw new SetUpError(output);
+    await compiled();
     const { manyFiles } = await import('./many-files.mjs');
     await manyFiles(Number(files[0] ?? 100_000));
     return;
   }
   if (command === 'manners') {
     await ensureCommandLine();
-    await compile();
+    await compiled();
     const { manners } = await import('./manners.mjs');
     const { dataFolder, findModel } = await import(join(root, 'out/src/models/index.js'));
     await manners((await findModel(dataFolder())).folder, Number(files[0] ?? 10));
@@ -109,8 +106,7 @@ await main(async () => {
   }
   if (command === 'long-document') {
     await ensurePackages();
-    const { code, output } = await compile();
-    if (code !== 0) throw new SetUpError(output);
+    await compiled();
     const at = files.indexOf('--tokens');
     const { longDocument } = await import('./long-document.mjs');
     await longDocument(at < 0 ? 1_000_000 : Number(files[at + 1]), files.includes('--real'));
@@ -118,23 +114,21 @@ await main(async () => {
   }
   if (command === 'kills') {
     await ensurePackages();
-    const { code, output } = await compile();
-    if (code !== 0) throw new SetUpError(output);
+    await compiled();
     const { kills } = await import('./kills.mjs');
     await kills(Number(files[0] ?? 200), Number(files[1] ?? 1));
     return;
   }
   if (command === 'damage') {
     await ensurePackages();
-    const { code, output } = await compile();
-    if (code !== 0) throw new SetUpError(output);
+    await compiled();
     const { damage } = await import('./damage.mjs');
     await damage(Number(files[0] ?? 1000), Number(files[1] ?? 1));
     return;
   }
   if (command === 'portable') {
     await ensureCommandLine();
-    await compile();
+    await compiled();
     const { portable } = await import('./portable.mjs');
     await portable(Number(files[0] ?? 400));
     return;
@@ -142,16 +136,14 @@ await main(async () => {
   if (command === 'recall') {
     if (files.includes('--peers')) await ensurePackages();
     else await ensureCommandLine();
-    const { code, output } = await compile();
-    if (code !== 0) throw new SetUpError(output);
+    await compiled();
     const { recall } = await import('./recall.mjs');
     await recall(files);
     return;
   }
   if (command === 'scoring') {
     await ensureCommandLine();
-    const { code, output } = await compile();
-    if (code !== 0) throw new SetUpError(output);
+    await compiled();
     const { scoring } = await import('./scoring.mjs');
     await scoring(files);
     return;
@@ -177,7 +169,7 @@ await main(async () => {
   }
   if (command === 'speed' && files.length > 0) {
     await ensureCommandLine();
-    await compile();
+    await compiled();
     const { speed, speedOptions } = await import('./speed.mjs');
     const { dataFolder, findModel } = await import(join(root, 'out/src/models/index.js'));
     const options = speedOptions(files);
@@ -206,3 +198,9 @@ await main(async () => {
   await loss(engine, texts);
   await engine.dispose();
 });
+
+/** Compiles what changed; throws what the compiler says. */
+async function compiled() {
+  const { code, output } = await compile();
+  if (code !== 0) throw new SetUpError(output);
+}

@@ -6,6 +6,7 @@
  * too small for that (they copy line numbers instead of explaining): bare passages, and the answer is begun for the model
  * with the place of the best one.
  */
+import { fenced } from '../base/index.js';
 import type { ChatMessage, ModelDescription } from '../engine/index.js';
 import { linesOf, type RecalledSpan } from '../memory/index.js';
 import { placeOf, type Place } from './citations.js';
@@ -106,9 +107,7 @@ async function cut(text: string, most: number, countTokens: PromptParts['countTo
 export type Show = (place: Place, lines: readonly string[]) => string;
 
 const bare: Show = (place, lines) => {
-  const text = quoted(lines.join('\n'));
-  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
-  return `File ${placeOf(place)}:\n${fence}\n${text}\n${fence}`;
+  return `File ${placeOf(place)}:\n${fenced(quoted(lines.join('\n')))}`;
 };
 
 /** Lines alone, for a prompt that speaks of nothing else. */

@@ -1,4 +1,5 @@
 /** Lines of a recalled place as they stand in the file, beside an answer: what they say is surely there. Never changes a line. */
+import { fenced } from '../base/index.js';
 import { linesOf, questionTerms, termsOf, type RecalledSpan } from '../memory/index.js';
 import type { Place } from './citations.js';
 import { shownPlace } from './citations.js';
@@ -32,6 +33,5 @@ export function quoteOf(span: Pick<RecalledSpan, 'path' | 'startLine' | 'text' |
   const text = chosen
     .map(line => (line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)} …` : line))
     .join('\n');
-  const fence = '`'.repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
-  return { place: named, text: `${shownPlace(named)}\n\n${fence}\n${text}\n${fence}` };
+  return { place: named, text: `${shownPlace(named)}\n\n${fenced(text)}` };
 }

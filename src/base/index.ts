@@ -3,6 +3,7 @@ export { LongviewError, codeOf, failed, messageOf, ok, quoted, throwIfCancelled 
 export type { ErrorCode, Result } from './errors.js';
 export { nativeFailure } from './native-library.js';
 export { escaped } from './escaped.js';
+export { fenced } from './fenced.js';
 export { IGNORE_FILES, VERSION_CONTROL, walkedAfterChangeOf } from './changed-path.js';
 export { makeFolder } from './make-folder.js';
 export { silentLog } from './log.js';

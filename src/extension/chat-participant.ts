@@ -6,7 +6,7 @@ import * as vscode from 'vscode';
 import { messageOf } from '../base/index.js';
 import { method, type Place, type ProgressEvent, type SummarySentence, type SummaryTarget } from '../protocol/index.js';
 import { isDocument, placeShown, placeText } from './answer-text.js';
-import { answerParts, coverageText, fenced, plainMarkdown } from './chat-text.js';
+import { answerParts, coverageText, fencedFile, plainMarkdown } from './chat-text.js';
 import { folderNamed } from './folder-choice.js';
 import { chatParticipant } from './ids.js';
 import { ProgressLine } from './progress-line.js';
@@ -114,7 +114,7 @@ class ChatAnswer {
   placeWithText(place: Place, text: string): void {
     this.reference(place);
     this.place(place);
-    this.markdown(`\n\n${fenced(text, place.path)}\n\n`);
+    this.markdown(`\n\n${fencedFile(text, place.path)}\n\n`);
   }
 
   sentence({ text, places }: SummarySentence): void {

@@ -2,6 +2,7 @@
  * What goes into chat and tool results: text of models and files made harmless, and answers cut at their places. Knows
  * nothing of the editor. The input is untrusted: it never becomes a link, an image, HTML or a command.
  */
+import { fenced } from '../base/index.js';
 import type { CitedPlace, CoverageCounts, Place, RecallReply, SummaryReply } from '../protocol/index.js';
 import { findPlaces, placeShown, placeText, recalledShown } from './answer-text.js';
 
@@ -60,11 +61,9 @@ function escaped(text: string): string {
     .replace(/(www)\./gi, '$1\\.');
 }
 
-/** Text as a block of code, whatever fences it holds itself. */
-export function fenced(text: string, path = ''): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}${/\.(\w{1,12})$/.exec(path)?.[1] ?? ''}\n${text}\n${fence}`;
+/** Text of a file as a block of code, in the language that the end of its name says. */
+export function fencedFile(text: string, path: string): string {
+  return fenced(text, /\.(\w{1,12})$/.exec(path)?.[1]);
 }
 
 const counted = new Intl.NumberFormat('en-US');

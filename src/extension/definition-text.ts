@@ -2,6 +2,7 @@
  * The words of a hover and of an inlay hint about distant definitions. Text of the workspace is shown as text: no markup of
  * it is followed, so nothing is fetched. What is not certain is worded so. Knows nothing of the editor.
  */
+import { fenced } from '../base/index.js';
 import type { DefinitionCandidate, RecallAtReply } from '../protocol/index.js';
 import { visibleText } from './visible-text.js';
 
@@ -51,16 +52,14 @@ function definition(
   const whole = visibleText(signature);
   const all = whole.split('\n');
   const code = all.length > lines ? [...all.slice(0, lines), '…'].join('\n') : whole;
-  const blocks = [fenced(code, languageId ?? '')];
+  const blocks = [codeBlock(code, languageId ?? '')];
   if (documentation) blocks.push(visibleText(documentation).split('\n').map(escapeMarkdown).join('  \n'));
   return blocks;
 }
 
-/** A code block whose fence is longer than any in the code. */
-function fenced(code: string, languageId: string): string {
-  const longest = Math.max(0, ...(code.match(/`+/g) ?? []).map(run => run.length));
-  const fence = '`'.repeat(Math.max(3, longest + 1));
-  return `${fence}${/^[\w+#-]*$/.test(languageId) ? languageId : ''}\n${code}\n${fence}`;
+/** A block of code in a language of the editor; a name that could end the fence's line is left out. */
+function codeBlock(code: string, languageId: string): string {
+  return fenced(code, /^[\w+#-]*$/.test(languageId) ? languageId : '');
 }
 
 /** Shown as it is written: no markup, no HTML, no links, no pictures. */

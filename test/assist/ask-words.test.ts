@@ -3,25 +3,19 @@ import assert from 'node:assert/strict';
 import { ask } from '../../src/assist/index.js';
 import type { WorkspaceMemory } from '../../src/memory/index.js';
 import { FakeEngine } from '../memory/fake-engine.js';
-import { Folder } from '../memory/folder.js';
-
-const retry = 'def send_with_backoff(request):\n    """Retries a request."""\n    wait(2)\n    return send(request)\n';
+import type { Folder } from '../memory/folder.js';
+import { askFolder, question, retry } from './ask-folder.js';
 
 suite('words of an answer', () => {
   let folder: Folder;
   let engine: FakeEngine;
   let memory: WorkspaceMemory;
   setup(async () => {
-    folder = await Folder.of({
-      'src/retry.py': retry,
-      'src/close.py': 'def close(pool):\n    pool.clear()\n',
-      'logo.bin': '\0\0\0\0',
-    });
+    folder = await askFolder();
     engine = new FakeEngine();
     memory = await folder.memory(engine);
   });
   teardown(() => folder.dispose());
-  const question = 'Where does a request wait for its backoff?';
 
   test('names of code that stand in no file recalled are struck out, the first time with the reason', async () => {
     engine.answer =

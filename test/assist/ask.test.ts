@@ -8,25 +8,19 @@ import { completed, withoutLoops } from '../../src/assist/loops.js';
 import { LongviewError } from '../../src/base/index.js';
 import type { WorkspaceMemory } from '../../src/memory/index.js';
 import { FakeEngine } from '../memory/fake-engine.js';
-import { Folder } from '../memory/folder.js';
-
-const retry = 'def send_with_backoff(request):\n    """Retries a request."""\n    wait(2)\n    return send(request)\n';
+import type { Folder } from '../memory/folder.js';
+import { askFolder, question, retry } from './ask-folder.js';
 
 suite('ask', () => {
   let folder: Folder;
   let engine: FakeEngine;
   let memory: WorkspaceMemory;
   setup(async () => {
-    folder = await Folder.of({
-      'src/retry.py': retry,
-      'src/close.py': 'def close(pool):\n    pool.clear()\n',
-      'logo.bin': '\0\0\0\0',
-    });
+    folder = await askFolder();
     engine = new FakeEngine();
     memory = await folder.memory(engine);
   });
   teardown(() => folder.dispose());
-  const question = 'Where does a request wait for its backoff?';
 
   test('reads first, tells what it recalled before the first word, and answers with the places and the coverage', async () => {
     engine.answer = 'It waits in src/retry.py:3 between tries.';

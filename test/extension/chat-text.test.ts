@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import {
   answerParts,
   coverageText,
-  fenced,
+  fencedFile,
   plainMarkdown,
   recallText,
   summaryText,
@@ -96,9 +96,9 @@ suite('chat text', () => {
   });
 
   test('a fence is longer than any in the text, and names the language by the file’s ending', () => {
-    assert.equal(fenced('a', 'lib/x.ts'), '```ts\na\n```');
-    assert.equal(fenced('````\nb', 'README'), '`````\n````\nb\n`````');
-    assert.equal(fenced('a', 'x.`evil`'), '```\na\n```');
+    assert.equal(fencedFile('a', 'lib/x.ts'), '```ts\na\n```');
+    assert.equal(fencedFile('````\nb', 'README'), '`````\n````\nb\n`````');
+    assert.equal(fencedFile('a', 'x.`evil`'), '```\na\n```');
   });
 
   test('coverage names the states that occur', () => {

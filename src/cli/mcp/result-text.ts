@@ -2,6 +2,7 @@
  * Results of the MCP tools as plain text, for agents that do not take structured results. What stands in files is quoted
  * as data; nothing here becomes a link or a command.
  */
+import { fenced } from '../../base/index.js';
 import { coverageLine, placeInDocument, recalledPlace, type Place } from '../../assist/index.js';
 import type { Coverage } from '../../memory/index.js';
 import { plural, size } from '../text.js';
@@ -47,11 +48,4 @@ function closing(coverage: Coverage): string {
   const unread = coverage.waiting + coverage.stale;
   const hint = unread === 0 ? '' : ' (longview_ask reads unread files first; `longview read DIR` reads all of them)';
   return `${coverageLine(coverage)}${hint}`;
-}
-
-/** A fence longer than any in the text. */
-function fenced(text: string): string {
-  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
-  const fence = '`'.repeat(longest + 1);
-  return `${fence}\n${text}\n${fence}`;
 }

@@ -2,7 +2,7 @@
  * The text of a Jupyter notebook: its cells as Markdown, code between fences. Outputs are left out: they hold images and
  * tables of data, and what they say is the code's word, not the author's. Knows formats 3 and 4.
  */
-import { failed, ok, type Result } from '../../base/index.js';
+import { failed, fenced, ok, type Result } from '../../base/index.js';
 import { MOST_CHARACTERS, PlacedLines, type DocumentText } from './document-text.js';
 
 /** Reasons: `damaged`, `too large`. */
@@ -23,8 +23,7 @@ export function notebookText(bytes: Uint8Array): Result<DocumentText> {
     const source = sourceOf(property(cell, 'source') ?? property(cell, 'input')).replace(/\s+$/, '');
     if (source === '') continue;
     if (kind === 'code') {
-      const fence = '`'.repeat(Math.max(3, ...[...source.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
-      lines.add(`${fence}${language}\n${source}\n${fence}`);
+      lines.add(fenced(source, language));
     } else if (kind === 'heading') {
       lines.add(`${'#'.repeat(Math.min(6, Number(property(cell, 'level')) || 1))} ${source}`);
     } else {
