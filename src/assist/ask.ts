@@ -21,6 +21,7 @@ import { completed, withoutLoops } from './loops.js';
 import { checkNames } from './names.js';
 import { PROMPT_LIMITS, promptOf, styleFor, type PassageOrder, type PromptStyle } from './prompt.js';
 import { quoteOf, type Quote } from './quote.js';
+import { reranked } from './rerank.js';
 
 export interface AskRequest {
   readonly memory: WorkspaceMemory;
@@ -97,7 +98,7 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
   let report = canRead ? await memory.refresh({ signal, onProgress }) : undefined;
   // Nothing is known of the folder yet: at least say how many files wait.
   if (request.now && memory.coverage().total === 0) await memory.scan({ signal, onProgress });
-  const recall = (): Promise<RecalledSpan[]> =>
+  const recall = (): Promise<readonly RecalledSpan[]> =>
     memory.recall(soughtFor(question, request.selection), { limit: request.places ?? 6, signal, onProgress });
   let spans = await recall();
   if (report && memory.coverage().stale > 0) {
@@ -107,6 +108,8 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
     spans = await recall();
   }
   throwIfCancelled(signal);
+  // What a selection asks is in its lines as much as in the question.
+  if (!request.selection) spans = await orderOf(request, question, spans, options);
   options.onRecalled?.(spans);
 
   const writing = performance.now() - start;
@@ -132,6 +135,21 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
     model: engine.model.name,
     provider: engine.model.provider.name,
   };
+}
+
+/** Best first; as recalled where the engine was lost meanwhile, which the answer starts anew. */
+async function orderOf(
+  { engine }: AskRequest,
+  question: string,
+  spans: readonly RecalledSpan[],
+  options: AskOptions,
+): Promise<readonly RecalledSpan[]> {
+  try {
+    return await reranked({ engine, question, spans }, options);
+  } catch (error) {
+    if (isRestart(error)) return spans;
+    throw error;
+  }
 }
 
 /** A span as it is told to others: they read the file, or have it opened. */

@@ -234,6 +234,8 @@ export interface Engine extends Disposable {
   ): Promise<GenerateResult>;
   /** Mean negative log likelihood (nats) of tokens `from`.. of the text under a schedule: the benchmark of retrofit.md. */
   loss(text: string, options: LossOptions): Promise<{ readonly loss: number; readonly tokens: number }>;
+  /** Float32 [texts]: negative log likelihood (nats) of the continuation after each text, which should fit the window. */
+  lossAfter(texts: readonly string[], continuation: string, options?: CallOptions): Promise<Float32Array>;
 }
 
 export interface LossOptions extends CallOptions {

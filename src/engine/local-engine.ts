@@ -22,7 +22,7 @@ import type {
 import { giveStates } from './given-state.js';
 import type { WeighedState } from './given-state.js';
 import { groupsOf } from './graph-contract.js';
-import { measureLoss } from './loss.js';
+import { lossAfter, measureLoss } from './loss.js';
 import { Model } from './model.js';
 import type { LoadOptions } from './model.js';
 import { unpackSlots } from './packing.js';
@@ -150,6 +150,10 @@ class LocalEngine implements Engine {
 
   loss(text: string, options: LossOptions): Promise<{ loss: number; tokens: number }> {
     return measureLoss(this.loaded, this.tokenizer, text, options);
+  }
+
+  lossAfter(texts: readonly string[], continuation: string, options?: CallOptions): Promise<Float32Array> {
+    return lossAfter(this.loaded, this.tokenizer, texts, continuation, options);
   }
 
   dispose(): Promise<void> {

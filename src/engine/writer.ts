@@ -2,6 +2,7 @@
  * Writes: prefill of a chat prompt in chunks, then token by token, streamed as text. Ends at an end token, a stop text,
  * the limit or a cancellation; a cancelled call gives what was written.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions, GenerateRequest, GenerateResult, Schedule } from './engine.js';
 import type { Model } from './model.js';
 import { Sampler } from './sampling.js';
@@ -55,7 +56,7 @@ export async function write(
         logits = pass.logits as Float32Array<ArrayBuffer>;
         options.onProgress?.(first + count);
         // A cancellation that has arrived is seen between chunks.
-        await yieldToEvents();
+        await nextTurn();
         options.signal?.throwIfAborted();
       },
     );
@@ -72,7 +73,7 @@ export async function write(
         stopReason = 'stop';
         break;
       }
-      await yieldToEvents();
+      await nextTurn();
       options.signal?.throwIfAborted();
       if (written < request.maxTokens)
         logits = (await session.pass([token], { logitRows: [0] })).logits as Float32Array<ArrayBuffer>;
@@ -157,8 +158,4 @@ export class StoppableText {
     this.given += text;
     this.onText(text);
   }
-}
-
-function yieldToEvents(): Promise<void> {
-  return new Promise(resolve => setImmediate(resolve));
 }

@@ -45,6 +45,18 @@ suite('loss of a text', function () {
       assertClose('loss', [loss], [expectedLoss(ids, 37, options)], 1e-4);
     });
 
+  test('of a continuation after each of several texts: the oracle’s sum over its tokens', async () => {
+    const [before, after] = [text.slice(0, 20), text.slice(20, 27)];
+    const losses = await engine.lossAfter([before, text.slice(9, 20)], after);
+    const expected = [ids.slice(0, 27), ids.slice(9, 27)].map(own => 7 * expectedLoss(own, own.length - 7, {}));
+    assertClose('losses', [...losses], expected, 1e-3);
+  });
+
+  test('of a continuation after nothing: all of its tokens but the first', async () => {
+    const [loss] = await engine.lossAfter([''], text.slice(0, 8));
+    assertClose('loss', [loss!], [7 * expectedLoss(ids.slice(0, 8), 1, {})], 1e-3);
+  });
+
   test('window and read distance can be chosen; the limit cuts the text', async () => {
     const schedule = { kind: 'keepEverything' } as const;
     const { loss, tokens } = await engine.loss(text, {

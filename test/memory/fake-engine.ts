@@ -48,6 +48,8 @@ export class FakeEngine implements Engine {
   /** How often recall slots were merged further; called before each time, may throw. */
   coarsened = 0;
   beforeCoarsen: () => void = () => undefined;
+  /** Nats of a continuation after a text. */
+  natsAfter: (text: string, continuation: string) => number = () => 0;
   /** Texts whose last word was looked up. */
   readonly lookups: string[] = [];
   /** Called before each look-up is answered; may wait. */
@@ -254,6 +256,10 @@ export class FakeEngine implements Engine {
 
   loss(): Promise<{ loss: number; tokens: number }> {
     return Promise.resolve({ loss: 1, tokens: 1 });
+  }
+
+  lossAfter(texts: readonly string[], continuation: string): Promise<Float32Array> {
+    return Promise.resolve(Float32Array.from(texts, text => this.natsAfter(text, continuation)));
   }
 
   dispose(): void {

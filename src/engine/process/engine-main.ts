@@ -138,6 +138,8 @@ function run(target: Engine, call: CallMessage, signal: AbortSignal): Promise<un
       return target.queriesAt(first!, second!, options);
     case 'loss':
       return target.loss(first!, { ...(second as unknown as object), ...options } as never);
+    case 'lossAfter':
+      return target.lossAfter(first!, second!, options);
     case 'generate':
       return target.generate(first!, { ...options, onText: text => send({ kind: 'text', id, text }) });
     case 'composeBegin':

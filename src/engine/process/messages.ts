@@ -24,6 +24,7 @@ export type CallName =
   | 'queriesAt'
   | 'generate'
   | 'loss'
+  | 'lossAfter'
   /** A composition is opened, fed gist by gist, and finished: gists come one at a time. */
   | 'composeBegin'
   | 'composeAdd'

@@ -195,6 +195,10 @@ class EngineProcess implements Engine {
     return this.call('loss', [text, plain], { signal, onProgress });
   }
 
+  lossAfter(texts: readonly string[], continuation: string, options?: CallOptions): Promise<Float32Array> {
+    return this.call('lossAfter', [texts, continuation], options);
+  }
+
   /** While it loads it hears nothing, and there is nothing to lose. */
   abandon(): void {
     this.disposed = true;

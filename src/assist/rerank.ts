@@ -1,0 +1,47 @@
+/**
+ * Recalled places that scored almost alike, ordered anew by how likely the model finds the question behind their lines: the
+ * merged keys that recall scores say less about a place than its text does. Never adds, drops or changes a place.
+ */
+import type { ProgressListener } from '../base/index.js';
+import type { Engine } from '../engine/index.js';
+import type { RecalledSpan } from '../memory/index.js';
+import { fitting, type Show } from './prompt.js';
+
+/** Chosen on the tuning part of `npm run bench -- answers`: docs/measurements.md, Reranking. */
+const CHOICE = {
+  /** Places are read again whose score is so close to the best one's. */
+  near: 0.7,
+  most: 6,
+  /** Of each place's lines. */
+  tokens: 110,
+  /** What a nat counts beside recall's score. */
+  perNat: 0.1,
+} as const;
+
+export interface RerankRequest {
+  readonly engine: Pick<Engine, 'countTokens' | 'lossAfter'>;
+  readonly question: string;
+  /** Best first. */
+  readonly spans: readonly RecalledSpan[];
+}
+
+/** The places in their new order; those that are not near the best one stay behind the others. */
+export async function reranked(
+  { engine, question, spans }: RerankRequest,
+  options: { readonly signal?: AbortSignal; readonly onProgress?: ProgressListener } = {},
+): Promise<readonly RecalledSpan[]> {
+  const near = spans.slice(0, CHOICE.most).filter(({ score }) => spans[0]!.score - score < CHOICE.near);
+  if (near.length < 2) return spans;
+  options.onProgress?.({ task: 'Comparing places', done: 0, total: near.length, unit: 'steps' });
+  const texts: string[] = [];
+  for (const span of near) {
+    const passage = await fitting(span, CHOICE.tokens, asFile, text => engine.countTokens(text));
+    texts.push(`${passage?.text ?? `File ${span.path}:`}\n\nQuestion about these lines: `);
+  }
+  const nats = await engine.lossAfter(texts, question, { signal: options.signal });
+  const order = near.map((span, at) => ({ span, value: span.score - CHOICE.perNat * nats[at]! }));
+  order.sort((a, b) => b.value - a.value);
+  return [...order.map(({ span }) => span), ...spans.slice(near.length)];
+}
+
+const asFile: Show = ({ path }, lines) => `File ${path}:\n${lines.join('\n')}`;
