@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path';
 import { SetUpError, compile, ensureCommandLine, ensurePackages, main, root } from '../scripts/set-up.mjs';
 
 const usage = `npm run bench -- loss FILE...    loss of the first 4,096 tokens after 2,048, each file, by schedule
-npm run bench -- context [--tasks A,B] [--lengths 4096,8192,32768,131072] [--schedules window,fixed,root,even,kept,full]
-                         [--samples N] [--seed N] [--out FOLDER] [--anyway]
-                                needles, chains, common words and constants in long texts, by schedule; goes on where it was
-                                interrupted; --anyway also reads what takes many GB and hours
+npm run bench -- context [--tasks A,B] [--lengths 4096,8192,32768,131072] [--schedules window,fixed,root,even,kept,recalled,full]
+                         [--samples N] [--seed N] [--threads N] [--out FOLDER] [--anyway]
+                                needles, chains, common words and constants in long texts, by schedule, and over passages that
+                                were recalled as the product does; goes on where it was interrupted; --anyway also reads what takes many GB and hours
 npm run bench -- speed FILE [--lengths 512,2048,8192] [--threads 2] [--engines longview,full,window,llama.cpp] [--json FILE]
                          [--plot FILE.svg]
                                 tokens/s of reading and writing, first token, memory, loss of the text's next 64 tokens; with

@@ -5,7 +5,8 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SetUpError, root } from '../scripts/set-up.mjs';
-import { SCHEDULES, openReader } from './context/measure.mjs';
+import { SCHEDULES } from './context/measure.mjs';
+import { openReader } from './context/reader.mjs';
 import { plot, summarise, table, times } from './context/report.mjs';
 import { TASKS, TEXTS, documentOf } from './context/tasks.mjs';
 
@@ -28,6 +29,7 @@ function optionsOf(args) {
       samples: { type: 'string', default: '2' },
       seed: { type: 'string', default: '1' },
       out: { type: 'string', default: join(root, 'out/bench/context') },
+      threads: { type: 'string', default: '2' },
       anyway: { type: 'boolean', default: false },
     },
   });
@@ -46,6 +48,7 @@ function optionsOf(args) {
     lengths: values.lengths.split(',').map(length => whole('lengths', Number(length), 1024)),
     schedules: known('schedules', Object.keys(SCHEDULES)),
     samples: whole('samples', Number(values.samples), 1),
+    threads: whole('threads', Number(values.threads), 1),
     seed: whole('seed', Number(values.seed), 0),
     out: resolve(process.env.INIT_CWD ?? process.cwd(), values.out),
     anyway: values.anyway,
@@ -53,11 +56,11 @@ function optionsOf(args) {
 }
 
 export async function context(modelFolder, options) {
-  const { tasks, lengths, schedules, samples, seed, out, anyway } = options;
+  const { tasks, lengths, schedules, samples, seed, out, threads, anyway } = options;
   mkdirSync(out, { recursive: true });
   const cells = join(out, 'cells.jsonl');
   const kept = new Map(linesOf(cells).map(cell => [cell.key, cell]));
-  const reader = await openReader(modelFolder);
+  const reader = await openReader(modelFolder, threads);
   const wanted = [];
   for (const length of lengths) {
     for (let sample = 0; sample < samples; sample++) {
@@ -77,7 +80,7 @@ export async function context(modelFolder, options) {
           const key = `${digest.slice(0, 16)} ${schedule}`;
           if (!kept.has(key)) {
             const show = done => process.stderr.isTTY && process.stderr.write(`\r${what}: ${done} `);
-            const measured = await reader.measure(prompts, SCHEDULES[schedule], show);
+            const measured = await reader.measure(document, prompts, SCHEDULES[schedule], show);
             const memory = Math.round(process.resourceUsage().maxRSS / 1024);
             const cell = { key, model: reader.name, seed, text, length, sample, schedule, ...measured, memory };
             appendFileSync(cells, `${JSON.stringify(cell)}\n`);

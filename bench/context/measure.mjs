@@ -3,9 +3,7 @@ import { join } from 'node:path';
 import { root } from '../../scripts/set-up.mjs';
 
 const built = path => import(join(root, 'out/src', path));
-const { Model } = await built('engine/model.js');
 const { KvmSession, prefill } = await built('engine/session.js');
-const { loadTokenizer } = await built('engine/token-counter.js');
 
 /** Tokens that a written answer may have more than the wanted one. */
 const SPARE = 8;
@@ -17,25 +15,9 @@ export const SCHEDULES = {
   root: { name: '16·sqrt(T)', schedule: { kind: 'powerLaw', factor: 16, exponent: 0.5 } },
   even: { name: 'even 1:4', schedule: { kind: 'even', slots: 1, tokens: 4 } },
   kept: { name: 'nothing merged', schedule: { kind: 'keepEverything' }, most: 32768 },
+  recalled: { name: 'recalled passages', recalled: true },
   full: { name: 'full attention', schedule: { kind: 'keepEverything' }, whole: true, most: 32768 },
 };
-
-export async function openReader(folder) {
-  const model = await Model.load(folder, { threads: 2 });
-  const tokenizer = await loadTokenizer(folder, model.manifest.name);
-  const cache = new Map();
-  return {
-    fingerprint: model.manifest.fingerprint,
-    name: model.manifest.name,
-    count: text => {
-      if (!cache.has(text)) cache.set(text, tokenizer.count(text));
-      return cache.get(text);
-    },
-    prompts: document => promptsOf(tokenizer, document),
-    measure: (prompts, schedule, onProgress) => measure(model, tokenizer, prompts, schedule, onProgress),
-    dispose: () => model.dispose(),
-  };
-}
 
 /**
  * Ids that all prompts of a text begin with, and for each question what follows: `ask` up to the answer, `answer` from its
@@ -84,7 +66,7 @@ function tokensOfWanted(tokenizer, ids, strings) {
   return { start, wanted: holds.slice(start) };
 }
 
-async function measure(model, tokenizer, { shared, questions }, { schedule, whole }, onProgress) {
+export async function measure(model, tokenizer, { shared, questions }, { schedule, whole }, onProgress) {
   const { chunk } = model.manifest.kvm;
   const longest = Math.max(...questions.map(({ ask, answer }) => ask.length + answer.length + SPARE));
   const windowChunks = whole ? Math.ceil((shared.length + longest) / chunk) + 1 : undefined;
@@ -110,7 +92,7 @@ async function measure(model, tokenizer, { shared, questions }, { schedule, whol
   };
 }
 
-async function askOne(model, tokenizer, session, { question, ask, answer, wanted }) {
+export async function askOne(model, tokenizer, session, { question, ask, answer, wanted }) {
   const { vocabulary } = model.manifest.architecture;
   let last;
   await prefill(
@@ -171,7 +153,7 @@ function lossOf(logits, id) {
 export const mean = values => values.reduce((a, b) => a + b, 0) / values.length;
 
 /** Seconds by the wall and of the processor (all threads) from now until called. */
-function clock() {
+export function clock() {
   const [wall, cpu] = [performance.now(), process.cpuUsage()];
   return () => {
     const { user, system } = process.cpuUsage(cpu);

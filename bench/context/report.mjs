@@ -81,7 +81,15 @@ export function times(results) {
   return lines.join('\n');
 }
 
-const COLOURS = { window: '#888', fixed: '#d55e00', root: '#0072b2', even: '#009e73', kept: '#cc79a7', full: '#000' };
+const COLOURS = {
+  window: '#888',
+  fixed: '#d55e00',
+  root: '#0072b2',
+  even: '#009e73',
+  kept: '#cc79a7',
+  recalled: '#e69f00',
+  full: '#000',
+};
 const [WIDTH, HEIGHT, GAP, COLUMNS] = [200, 140, 50, 3];
 
 /** One panel a task: a figure (`argmax`, `exact` or `loss`) over the length, one line a schedule. */
