@@ -7,6 +7,7 @@ import { root } from '../../scripts/set-up.mjs';
 import { askOne, clock, promptsOf } from './measure.mjs';
 
 const built = path => import(join(root, 'out/src', path));
+const { fitting, unframed } = await built('assist/prompt.js');
 const { engineOf } = await built('engine/local-engine.js');
 const { KvmSession } = await built('engine/session.js');
 const { openWorkspaceMemory } = await built('memory/index.js');
@@ -31,7 +32,7 @@ export async function measureRecalled(model, tokenizer, { text, questions }, onP
     const answers = [];
     for (const question of questions) {
       const spans = await memory.recall(question.question, { limit: PLACES });
-      const passages = shown(spans, tokenizer);
+      const passages = await shown(spans, question.question, tokenizer);
       const prompts = promptsOf(tokenizer, { text: passages.join('\n\n'), questions: [question] });
       const [one] = prompts.questions;
       const session = await KvmSession.start(model, { schedule: { kind: 'keepEverything' } });
@@ -45,14 +46,14 @@ export async function measureRecalled(model, tokenizer, { text, questions }, onP
 }
 
 /** As many as fit, the best one last: next to the question. */
-function shown(spans, tokenizer) {
+async function shown(spans, question, tokenizer) {
   const passages = [];
   let left = TOKENS;
-  for (const { text } of spans) {
-    const tokens = tokenizer.count(text);
-    if (tokens > left) continue;
-    passages.unshift(text);
-    left -= tokens;
+  for (const span of spans) {
+    const passage = await fitting(span, left, unframed, async text => tokenizer.count(text), question);
+    if (!passage) continue;
+    passages.unshift(passage.text);
+    left -= passage.tokens;
   }
   return passages;
 }

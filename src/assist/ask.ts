@@ -254,8 +254,7 @@ function quotesOf(
   places: readonly Place[],
   { question, selection }: AskRequest,
 ): Quote[] {
-  const isShown = (span: Place): boolean =>
-    places.some(({ path, startLine }) => path === span.path && startLine === span.startLine);
+  const isShown = (span: Place): boolean => places.some(place => isWithin(place, span));
   const isSelected = (span: Place): boolean => selection !== undefined && overlaps(span, selection);
   const others = spans.filter(span => isShown(span) && !isSelected(span));
   const quotes = others.slice(0, MOST_QUOTES).map(span => quoteOf(span, question));

@@ -10,6 +10,7 @@ import { fenced } from '../base/index.js';
 import type { ChatMessage, ModelDescription } from '../engine/index.js';
 import { linesOf, type RecalledSpan } from '../memory/index.js';
 import { placeOf, type Place } from './citations.js';
+import { linesAbout } from './lines-about.js';
 
 export type PromptStyle = 'plain' | 'numbered';
 export type PassageOrder = 'best-last' | 'best-first';
@@ -76,7 +77,7 @@ export async function promptOf(parts: PromptParts): Promise<Prompt> {
   const passages: Passage[] = [];
   for (const span of spans.slice(0, parts.passages ?? PROMPT_LIMITS[style].passages)) {
     const show = plain ? bare : numbered(passages.length + 1);
-    const passage = await fitting(span, left, show, countTokens);
+    const passage = await fitting(span, left, show, countTokens, question);
     if (!passage) continue;
     passages.push(passage);
     left -= passage.tokens;
@@ -118,17 +119,20 @@ export function numbered(number: number): Show {
     `[${number}] ${placeOf(place)}\n${quoted(lines.map((line, at) => `${place.startLine + at}: ${line}`).join('\n'))}`;
 }
 
-/** As many of the span's first lines as fit into `left` tokens. */
+/** As many of the span's lines as fit into `left` tokens: those that say most about the question, the first without one. */
 export async function fitting(
   span: Place & Pick<RecalledSpan, 'text'>,
   left: number,
   show: Show,
   countTokens: (text: string) => Promise<number>,
+  question?: string,
 ): Promise<Passage | undefined> {
   const lines = linesOf(span.text);
   for (let count = lines.length; count >= Math.min(LEAST_LINES, lines.length);) {
-    const place = { path: span.path, startLine: span.startLine, endLine: span.startLine + count - 1 };
-    const text = show(place, lines.slice(0, count));
+    const first = question === undefined ? 0 : linesAbout(lines, question, count);
+    const startLine = span.startLine + first;
+    const place = { path: span.path, startLine, endLine: startLine + count - 1 };
+    const text = show(place, lines.slice(first, first + count));
     const tokens = await countTokens(text);
     if (tokens <= left) return { place, text, tokens };
     if (left <= 0) return undefined;

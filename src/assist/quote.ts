@@ -1,8 +1,9 @@
 /** Lines of a recalled place as they stand in the file, beside an answer: what they say is surely there. Never changes a line. */
 import { fenced } from '../base/index.js';
-import { linesOf, questionTerms, termsOf, type RecalledSpan } from '../memory/index.js';
+import { linesOf, type RecalledSpan } from '../memory/index.js';
 import type { Place } from './citations.js';
 import { shownPlace } from './citations.js';
+import { linesAbout } from './lines-about.js';
 
 const MOST_LINES = 8;
 /** Of one line. */
@@ -17,15 +18,7 @@ export interface Quote {
 /** The lines of a span that hold most words of the question, the first of equal ones; `MOST_LINES` at most. */
 export function quoteOf(span: Pick<RecalledSpan, 'path' | 'startLine' | 'text' | 'place'>, question: string): Quote {
   const lines = linesOf(span.text);
-  const asked = new Set(questionTerms(question));
-  const found = lines.map(line => new Set(termsOf(line).filter(term => asked.has(term))));
-  let [best, most] = [0, -1];
-  for (let first = 0; first === 0 || first + MOST_LINES <= lines.length; first++) {
-    const terms = new Set(found.slice(first, first + MOST_LINES).flatMap(one => [...one]));
-    // Every word once, then how often: the lines that say most about the question.
-    const value = terms.size + found.slice(first, first + MOST_LINES).reduce((sum, { size }) => sum + size, 0) / 100;
-    if (value > most) [best, most] = [first, value];
-  }
+  const best = linesAbout(lines, question, MOST_LINES);
   const chosen = lines.slice(best, best + MOST_LINES);
   const startLine = span.startLine + best;
   const place = { path: span.path, startLine, endLine: startLine + chosen.length - 1 };

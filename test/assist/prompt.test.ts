@@ -16,6 +16,21 @@ suite('prompt', () => {
       assert.ok(messages[0]!.content.length + messages[1]!.content.length <= 900);
     });
 
+    test(`${style}: of a place that does not fit, the lines that say most about the question`, async () => {
+      const lines = Array.from({ length: 60 }, (_, i) =>
+        i === 40 ? 'the otter sleeps at noon' : `line ${i} of the farm`,
+      );
+      const spans = [{ ...span(lines.join('\n')), endLine: 62 }];
+      const { messages, places } = await promptOf({
+        ...{ question: 'When does the otter sleep?', style, spans, countTokens },
+        budget: 900,
+      });
+      assert.match(messages[1]!.content, /the otter sleeps at noon/);
+      const { startLine, endLine } = places[0]!;
+      // Line 40 of the place, which begins at line 3.
+      assert.ok(startLine <= 43 && 43 <= endLine && endLine - startLine < 59, `${startLine}-${endLine}`);
+    });
+
     test(`${style}: a question of 10,000 characters leaves room for a passage`, async () => {
       const question = 'where? '.repeat(1500);
       const { messages, places } = await promptOf({
