@@ -29,11 +29,11 @@ export async function openModel(threads = 2) {
 }
 
 /**
- * Reads the folder where that was not done before: memories stay in the cache. One store for each number of tokens a slot,
- * since what was read once counts as read whatever the setting is now.
+ * Reads the folder where that was not done before: memories stay in the cache. One store for each model and number of tokens a
+ * slot, since what was read once counts as read whatever they are now.
  */
 export async function readFolder(engine, folder, tokensPerRecallSlot) {
-  const data = join(cacheFolder(), `memories-${tokensPerRecallSlot}`);
+  const data = join(cacheFolder(), `memories-${tokensPerRecallSlot}-${engine.model.fingerprint.slice(0, 8)}`);
   const memory = await openWorkspaceMemory({ root: folder, data, engine, settings: { tokensPerRecallSlot } });
   try {
     const { filesRead, tokensRead, readMs } = await memory.refresh({ state: false });
