@@ -36,10 +36,11 @@ npm run bench -- scoring --folder FOLDER [--data FOLDER] [--millions 1,10,50] [-
 npm run bench -- recall [FOLDER...] [--peers] [--tokens N] [--slots 4,8] [--only NAME,...] [--kinds doc,prose,definition]
                                 [--seed N] [--json FILE]    questions that repositories ask themselves, by BM25, MiniLM, a
                                 symbol index and Longview (--peers: without its model); needs pip, npm and apt-get
-npm run bench -- state [--only NAME,...] [--targets N] [--arms A,B] [--kvm FILE] [--tokens N] [--seed N]
-                         [--json FILE]
+npm run bench -- state [--only NAME,...] [--targets N] [--arms A,B] [--kvm FILE] [--slots TIMES]
+                         [--tokens N] [--seed N] [--json FILE]
                                 loss of code, doc comments and documentation beside the window alone, passages, gists and the
-                                workspace's state, on repositories of the recall benchmark; --kvm: settings laid over the model's
+                                workspace's state, on repositories of the recall benchmark; --kvm: settings laid over the model's;
+                                --slots: so many times the slots of gists and state
 npm run bench -- convert-memory [GB [q4,q8,f32]]    peak memory of converting a random checkpoint (default 3 GB, q4 and q8)
                                 and the time until a cancelled conversion ends; needs Linux and 4 times the space
 npm run bench -- answers [--part tuning|report] [--repository NAME] [--limit N] [--recall-only] [--places N] [--passages N]

@@ -10,7 +10,7 @@ import { reportRepositories } from './recall/repositories.mjs';
 import { prepared } from './recall/texts.mjs';
 import { lossTable } from './state/figures.mjs';
 import { Meter } from './state/measure.mjs';
-import { composed, gistsOf, weighed, withRecalled } from './state/repository.mjs';
+import { composed, gistsOf, largerGists, weighed, withRecalled } from './state/repository.mjs';
 import { targetsOf } from './state/targets.mjs';
 
 const built = path => import(join(root, 'out/src', path));
@@ -86,6 +86,7 @@ function optionsOf(args) {
       tokens: { type: 'string', default: '30000' },
       seed: { type: 'string', default: '1' },
       threads: { type: 'string', default: '2' },
+      slots: { type: 'string', default: '1' },
       kvm: { type: 'string' },
       json: { type: 'string', default: join(cacheFolder(), 'state.json') },
     },
@@ -99,24 +100,31 @@ function optionsOf(args) {
   if (repositories.length < only.length) {
     throw new SetUpError(`--only takes ${reportRepositories.map(({ name }) => name).join(', ')}.`, 2);
   }
-  const [targets, tokens, seed, threads] = [values.targets, values.tokens, values.seed, values.threads].map(Number);
-  if (![targets, tokens, seed, threads].every(number => Number.isInteger(number) && number > 0)) {
-    throw new SetUpError('--targets, --tokens, --seed and --threads take whole numbers above 0.', 2);
+  const [targets, tokens, seed, threads, slots] = [
+    values.targets,
+    values.tokens,
+    values.seed,
+    values.threads,
+    values.slots,
+  ].map(Number);
+  if (![targets, tokens, seed, threads, slots].every(number => Number.isInteger(number) && number > 0)) {
+    throw new SetUpError('--targets, --tokens, --seed, --threads and --slots take whole numbers above 0.', 2);
   }
   const arms = ARMS.filter(({ name }) => names.includes(name));
   const from = process.env.INIT_CWD ?? process.cwd();
   const kvm = values.kvm === undefined ? {} : JSON.parse(readFileSync(resolve(from, values.kvm), 'utf8'));
-  return { repositories, arms, targets, tokens, seed, threads, kvm, json: resolve(from, values.json) };
+  return { repositories, arms, targets, tokens, seed, threads, slots, kvm, json: resolve(from, values.json) };
 }
 
 /** [{repository, kind, path, losses: {arm: nats}}]; arms that would show the target itself only where that is said. */
-async function lossesIn(repository, { engine, meter, arms, ...options }) {
+async function lossesIn(repository, { engine, meter, arms, slots, ...options }) {
   const texts = await prepared(repository, options);
   const { data, targets } = await withRecalled(engine, texts, targetsOf(texts, options));
-  const gists = await gistsOf(texts, data);
+  const own = await gistsOf(texts, data);
+  const gists = slots === 1 ? own : await largerGists(engine, texts, own, slots);
   const states = new Map();
   const stateWithout = async left => {
-    if (!states.has(left)) states.set(left, await composed(engine, gists, left));
+    if (!states.has(left)) states.set(left, await composed(engine, gists, left, slots));
     return states.get(left);
   };
   const out = [];

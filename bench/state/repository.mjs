@@ -1,7 +1,7 @@
 // One repository's side of the ablation: what is recalled for each target, the gists of its files, and states composed of all of
 // them or of all but one, as the product composes them (memory/workspace-state).
 import { join } from 'node:path';
-import { root } from '../../scripts/set-up.mjs';
+import { note, root } from '../../scripts/set-up.mjs';
 import { readFolder } from '../recall/longview.mjs';
 
 const built = path => import(join(root, 'out/src', path));
@@ -46,12 +46,26 @@ export async function gistsOf({ folder }, data) {
   }
 }
 
-/** The state of all gists but those of `left`, as `giveStates` takes it. */
-export async function composed(engine, gists, left) {
+/** The same of the same files, read again with so many times the slots. */
+export async function largerGists(engine, texts, gists, times) {
+  const larger = [];
+  for (const { path, tokens, gist } of gists) {
+    if (larger.some(one => one.path === path)) throw new Error(`${path} was read in parts.`);
+    const { text } = texts.files.find(file => file.path === path);
+    const request = { label: path, text, tokensPerRecallSlot: DEFAULT_SETTINGS.tokensPerRecallSlot };
+    const read = await engine.read({ ...request, gistSlots: times * gist.slots });
+    larger.push({ path, tokens, gist: read.gist });
+    note(`${path}: ${read.gist.slots} slots for ${gist.slots}`);
+  }
+  return larger;
+}
+
+/** The state of all gists but those of `left`, as `giveStates` takes it, with so many times the slots. */
+export async function composed(engine, gists, left, times) {
   const used = gists.filter(({ path }) => path !== left);
   const tokens = used.reduce((sum, one) => sum + one.tokens, 0);
   const incoming = used.reduce((sum, { gist }) => sum + gist.slots, 0);
-  const budget = stateSlots(tokens, DEFAULT_SETTINGS);
+  const budget = times * stateSlots(tokens, DEFAULT_SETTINGS);
   const { state } = await engine.compose(
     used.map(({ gist }) => gist),
     { budget, incoming },
