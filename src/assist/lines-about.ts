@@ -1,8 +1,23 @@
-/** Which lines of a text say most about a question, by its words. Never asks the model. */
-import { questionTerms, termsOf } from '../memory/index.js';
+/** Which lines of a place say most about a question. Never asks the model. */
+import { questionTerms, termsOf, type RecalledSpan } from '../memory/index.js';
 
-/** Where the `count` neighbouring lines begin that hold most words of the question; the first of equal ones. */
-export function linesAbout(lines: readonly string[], question: string, count: number): number {
+/**
+ * Where the `count` neighbouring lines of a place begin that say most about the question: those around what its attention
+ * found most or, where that is not known, those that hold most of its words, the first of equal ones.
+ */
+export function linesAbout(
+  { startLine, focus }: Pick<RecalledSpan, 'startLine' | 'focus'>,
+  lines: readonly string[],
+  question: string,
+  count: number,
+): number {
+  if (!focus) return linesWithWords(lines, question, count);
+  const around = Math.floor((count - (focus.endLine - focus.startLine + 1)) / 2);
+  const first = focus.startLine - startLine - Math.max(0, around);
+  return Math.max(0, Math.min(first, lines.length - count));
+}
+
+function linesWithWords(lines: readonly string[], question: string, count: number): number {
   const asked = new Set(questionTerms(question));
   const found = lines.map(line => new Set(termsOf(line).filter(term => asked.has(term))));
   let [best, most] = [0, -1];

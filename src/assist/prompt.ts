@@ -121,7 +121,7 @@ export function numbered(number: number): Show {
 
 /** As many of the span's lines as fit into `left` tokens: those that say most about the question, the first without one. */
 export async function fitting(
-  span: Place & Pick<RecalledSpan, 'text'>,
+  span: Place & Pick<RecalledSpan, 'text' | 'focus'>,
   left: number,
   show: Show,
   countTokens: (text: string) => Promise<number>,
@@ -129,7 +129,7 @@ export async function fitting(
 ): Promise<Passage | undefined> {
   const lines = linesOf(span.text);
   for (let count = lines.length; count >= Math.min(LEAST_LINES, lines.length);) {
-    const first = question === undefined ? 0 : linesAbout(lines, question, count);
+    const first = question === undefined ? 0 : linesAbout(span, lines, question, count);
     const startLine = span.startLine + first;
     const place = { path: span.path, startLine, endLine: startLine + count - 1 };
     const text = show(place, lines.slice(first, first + count));

@@ -15,10 +15,13 @@ export interface Quote {
   readonly text: string;
 }
 
-/** The lines of a span that hold most words of the question, the first of equal ones; `MOST_LINES` at most. */
-export function quoteOf(span: Pick<RecalledSpan, 'path' | 'startLine' | 'text' | 'place'>, question: string): Quote {
+/** The lines of a span that say most about the question, `MOST_LINES` at most. */
+export function quoteOf(
+  span: Pick<RecalledSpan, 'path' | 'startLine' | 'text' | 'place' | 'focus'>,
+  question: string,
+): Quote {
   const lines = linesOf(span.text);
-  const best = linesAbout(lines, question, MOST_LINES);
+  const best = linesAbout(span, lines, question, MOST_LINES);
   const chosen = lines.slice(best, best + MOST_LINES);
   const startLine = span.startLine + best;
   const place = { path: span.path, startLine, endLine: startLine + chosen.length - 1 };

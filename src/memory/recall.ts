@@ -7,6 +7,7 @@ import { codeOf, throwIfCancelled, type Result } from '../base/index.js';
 import type { CallOptions, Engine, RecallParameters, RecallScores } from '../engine/index.js';
 import type { Block } from './block.js';
 import { placeName, type Places } from './documents/index.js';
+import { focusOf } from './focus.js';
 import { GiveWay } from './give-way.js';
 import { bm25, questionTerms, termsOf } from './lexical.js';
 import { LineMass } from './line-mass.js';
@@ -52,7 +53,7 @@ export async function recallSpans(question: string, limit: number, work: RecallP
   const chosen = (await chooseTexts(question, texts, parameters, most)).map(at => texts[at]!);
   const cuts = await cutTexts(chosen, work);
   const candidates = await fused(question, chosen, cuts, { ...work, parameters, slotStart: scores.slotStart });
-  return exact(candidates, limit, work, new Map(texts.map(({ text }) => [text.path, text.contentHash])));
+  return exact(candidates, limit, { ...work, parameters }, chosen);
 }
 
 /** A text and what is known of its lines. */
@@ -267,21 +268,23 @@ async function rowScores(question: string, blocks: readonly Scored[], work: Scor
 async function exact(
   candidates: readonly Candidate[],
   limit: number,
-  parts: RecallParts,
-  hashes: ReadonlyMap<string, string>,
+  parts: RecallParts & Pick<ScoredParts, 'parameters'>,
+  texts: readonly ScorableText[],
 ): Promise<RecalledSpan[]> {
   const files = new Map<string, { lines: FileLines; places?: Places } | undefined>();
   const out: RecalledSpan[] = [];
-  for (const { path, startLine, endLine, score } of distinct(candidates, MOST_PER_TEXT)) {
+  for (const { path, stretch, startLine, endLine, score } of distinct(candidates, MOST_PER_TEXT)) {
+    const { text, mass } = texts.find(one => one.text.path === path && one.text.firstLine === stretch)!;
     if (!files.has(path)) {
-      const source = await asRead(path, hashes.get(path)!, parts);
+      const source = await asRead(path, text.contentHash, parts);
       files.set(path, source && { lines: await FileLines.of(source.text), places: source.places });
     }
     const file = files.get(path);
     if (!file) continue;
     const shown = shownText(file.lines, startLine, endLine);
     const place = file.places && placeName(file.places, startLine, shown.endLine);
-    out.push({ path, startLine, ...shown, ...(place !== undefined && { place }), score });
+    const focus = focusOf({ startLine, endLine: shown.endLine }, mass(), parts.parameters);
+    out.push({ path, startLine, ...shown, ...(place !== undefined && { place }), ...(focus && { focus }), score });
     if (out.length >= limit) break;
   }
   return out;

@@ -2,6 +2,7 @@
  * What the product can ask of a workspace's memory. The implementation is `openWorkspaceMemory` (open.ts).
  * Never writes answers: `assist` does that with what it finds here.
  */
+import type { Block } from './block.js';
 import type { Disposable, ProgressListener, Result } from '../base/index.js';
 import type { PackedSlots } from '../engine/index.js';
 import type { ExportOptions, ExportReport, ImportReport } from './portable/index.js';
@@ -49,6 +50,8 @@ export interface RecalledSpan {
   readonly score: number;
   /** Exact text, read from disk again; its file's hash is the one that was read. The lines end where it does. */
   readonly text: string;
+  /** Of a longer place, the lines that the question's attention finds most; none where the model has no recall heads. */
+  readonly focus?: Pick<Block, 'startLine' | 'endLine'>;
   /** Characters of the place that its text leaves out at its end, where it is very long; none where it is whole. */
   readonly cut?: number;
 }

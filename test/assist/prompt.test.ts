@@ -31,6 +31,21 @@ suite('prompt', () => {
       assert.ok(startLine <= 43 && 43 <= endLine && endLine - startLine < 59, `${startLine}-${endLine}`);
     });
 
+    test(`${style}: where attention found lines, those, whatever words stand elsewhere`, async () => {
+      const lines = Array.from({ length: 60 }, (_, i) =>
+        i === 40 ? 'the otter sleeps at noon' : `line ${i} of the farm`,
+      );
+      const spans = [{ ...span(lines.join('\n')), endLine: 62, focus: { startLine: 10, endLine: 17 } }];
+      const { places } = await promptOf({
+        ...{ question: 'When does the otter sleep?', style, spans, countTokens },
+        budget: 900,
+      });
+      const { startLine, endLine } = places[0]!;
+      assert.ok(startLine <= 10 && 17 <= endLine && endLine < 43, `${startLine}-${endLine}`);
+      // As many lines before the focus as after it, but for one.
+      assert.ok(Math.abs(10 - startLine - (endLine - 17)) <= 1 || startLine === 3, `${startLine}-${endLine}`);
+    });
+
     test(`${style}: a question of 10,000 characters leaves room for a passage`, async () => {
       const question = 'where? '.repeat(1500);
       const { messages, places } = await promptOf({
