@@ -64,7 +64,7 @@ const MOST_TOKENS: Record<PromptStyle, number> = { plain: 80, numbered: 160 };
 /** Places quoted beside a small model's sentences. */
 const MOST_QUOTES = 2;
 
-export type RecalledPlace = Place & Pick<RecalledSpan, 'score' | 'cut'>;
+export type RecalledPlace = Place & Pick<RecalledSpan, 'score' | 'focus' | 'cut'>;
 
 /** The contract of `longview ask --json`. Milliseconds from the call. */
 export interface AskResult {
@@ -154,8 +154,8 @@ async function orderOf(
 
 /** A span as it is told to others: they read the file, or have it opened. */
 export function withoutText(span: RecalledSpan): RecalledPlace {
-  const { score, cut } = span;
-  return { ...placeOnly(span), score, ...(cut !== undefined && { cut }) };
+  const { score, focus, cut } = span;
+  return { ...placeOnly(span), score, ...(focus && { focus }), ...(cut !== undefined && { cut }) };
 }
 
 interface Written {

@@ -14,6 +14,10 @@ const place = z.object({
 });
 const recalled = place.extend({
   score: z.number(),
+  focus: z
+    .object({ startLine: count, endLine: count })
+    .optional()
+    .describe('Of a longer place, the lines that the question finds most.'),
   cut: count
     .optional()
     .describe('Characters of very long lines that are left out at the end; missing where it is whole.'),
