@@ -108,8 +108,9 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
     spans = await recall();
   }
   throwIfCancelled(signal);
-  // What a selection asks is in its lines as much as in the question.
-  if (!request.selection) spans = await orderOf(request, question, spans, options);
+  // What a selection asks is in its lines as much as in the question. A larger model sees all places in one prompt, in time.
+  if (!request.selection && styleFor(engine.model) === 'plain')
+    spans = await orderOf(request, question, spans, options);
   options.onRecalled?.(spans);
 
   const writing = performance.now() - start;

@@ -57,11 +57,13 @@ suite('reranking', () => {
     for (const text of engine.asked) assert.ok(text.length < 1500, `${text.length} characters`);
   });
 
-  test('an answer uses the new order; where the engine is lost meanwhile, recall’s', async () => {
+  test('a small model’s answer uses the new order; where the engine is lost meanwhile, recall’s', async () => {
     const waits = 'def wait_for_backoff(request):\n    return request\n';
     const folder = await Folder.of({ 'a.py': waits, 'b.py': waits, 'c.py': 'def close(pool):\n    pool.clear()\n' });
     try {
       const engine = new FakeEngine();
+      const { heads } = engine.model;
+      Object.assign(engine.model, { heads: 8 });
       const memory = await folder.memory(engine);
       const asked = async (): Promise<string[]> => {
         const { recalled } = await ask({ memory, engine, question: 'Where does a request wait for its backoff?' });
@@ -72,6 +74,9 @@ suite('reranking', () => {
       assert.deepEqual([first, second].sort(), ['a.py', 'b.py'], 'equal lines score alike');
       engine.natsAfter = text => (text.includes(second) ? 1 : 9);
       assert.deepEqual(await asked(), [second, first, ...paths.slice(2)]);
+      Object.assign(engine.model, { heads });
+      assert.deepEqual(await asked(), paths, 'a larger model is not asked');
+      Object.assign(engine.model, { heads: 8 });
       engine.natsAfter = () => {
         throw new LongviewError('engine-crashed', 'The engine stopped.');
       };
