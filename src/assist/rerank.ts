@@ -12,7 +12,7 @@ const CHOICE = {
   /** Places are read again whose score is so close to the best one's. */
   near: 0.7,
   most: 6,
-  /** Of each place's lines. */
+  /** Of each place, the lines about the question. */
   tokens: 110,
   /** What a nat counts beside recall's score. */
   perNat: 0.1,
@@ -33,9 +33,10 @@ export async function reranked(
   const near = spans.slice(0, CHOICE.most).filter(({ score }) => spans[0]!.score - score < CHOICE.near);
   if (near.length < 2) return spans;
   options.onProgress?.({ task: 'Comparing places', done: 0, total: near.length, unit: 'steps' });
+  const countTokens = (text: string): Promise<number> => engine.countTokens(text);
   const texts: string[] = [];
   for (const span of near) {
-    const passage = await fitting(span, CHOICE.tokens, asFile, text => engine.countTokens(text));
+    const passage = await fitting(span, CHOICE.tokens, asFile, countTokens, question);
     texts.push(`${passage?.text ?? `File ${span.path}:`}\n\nQuestion about these lines: `);
   }
   const nats = await engine.lossAfter(texts, question, { signal: options.signal });
