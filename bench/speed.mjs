@@ -10,10 +10,6 @@ import { root } from '../scripts/set-up.mjs';
 import { speedPlot } from './speed-plot.mjs';
 
 const written = 64;
-/** Longview writes so: nothing is merged of a prompt up to 2,048 tokens (src/engine/writer.ts). */
-const growing = length =>
-  length <= 2048 ? { kind: 'keepEverything' } : { kind: 'powerLaw', factor: 16, exponent: 0.5 };
-
 export function speedOptions(args) {
   const { values, positionals } = parseArgs({
     args,
@@ -93,12 +89,13 @@ function clock() {
 async function longviewCell({ engine, length, threads, file, modelFolder }) {
   const { Model } = await import(join(root, 'out/src/engine/model.js'));
   const { KvmSession, prefill } = await import(join(root, 'out/src/engine/session.js'));
+  const { writingOptions } = await import(join(root, 'out/src/engine/writer.js'));
   const { loadTokenizer } = await import(join(root, 'out/src/engine/token-counter.js'));
   const model = await Model.load(modelFolder, { threads });
   const tokenizer = await loadTokenizer(modelFolder, model.manifest.name);
   const { chunk } = model.manifest.kvm;
   const options = {
-    longview: { schedule: growing(length) },
+    longview: writingOptions(model, length),
     full: { schedule: { kind: 'keepEverything' }, windowChunks: Math.ceil((length + written) / chunk) + 1 },
     window: { schedule: { kind: 'windowOnly' } },
   }[engine];

@@ -3,7 +3,7 @@
  * bias of its compression and the entry's bias, temperature and value scale per head (retrofit.md, last section). Pure.
  */
 import type { Manifest } from './graph-contract.js';
-import type { GivenState } from './session.js';
+import type { GivenState } from './read-state.js';
 import type { Slots } from './state.js';
 import { joinSlots } from './state.js';
 

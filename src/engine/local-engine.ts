@@ -31,7 +31,7 @@ import { queriesAt } from './queries-at.js';
 import { readSinks, readText } from './reader.js';
 import { RecallHeads } from './recall-heads.js';
 import { RecallIndex } from './recall-index.js';
-import type { GivenState } from './session.js';
+import type { GivenState } from './read-state.js';
 import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, StateSlots } from './slots.js';
 import type { Slots } from './state.js';
 import { loadTokenizer } from './token-counter.js';

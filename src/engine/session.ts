@@ -12,19 +12,12 @@ import { floatData, floats, integers } from './ort.js';
 import { rotationOf } from './rotary.js';
 import type { Rotation } from './rotary.js';
 import { appendedSlots } from './schedule.js';
-import type { Slots } from './state.js';
-import { emptySlots, joinSlots, sliceSlots } from './state.js';
-import type { LayerTensors, WindowBlock } from './window.js';
-import { Window, layerTensors } from './window.js';
-
-/** A state that is there before the first token; none of its slots takes merges. */
-export interface GivenState {
-  readonly slots: Slots;
-  /** float32 [L,H,S]: added to each slot's logit. */
-  readonly bias: Float32Array;
-  /** float32 [G,S]: multiplies read keys. */
-  readonly temperature: Float32Array;
-}
+import type { GivenState } from './read-state.js';
+import { ReadState } from './read-state.js';
+import type { Folded, Slots } from './state.js';
+import { appendSlots, sliceSlots } from './state.js';
+import type { WindowBlock } from './window.js';
+import { Window } from './window.js';
 
 export interface SessionOptions {
   readonly schedule: Schedule;
@@ -35,6 +28,8 @@ export interface SessionOptions {
   readonly onLeaving?: (tokens: Slots) => Promise<void>;
   /** Default: the model's (W). */
   readonly windowChunks?: number;
+  /** Chunks that the window may hold beyond those while less than a chunk comes at once, so that folds are put off. Default 0. */
+  readonly spareChunks?: number;
 }
 
 /** What a pass gives beside the new keys and values: logits of the rows asked for, queries of the layers asked for. */
@@ -57,9 +52,6 @@ export interface PassOptions {
 
 export class KvmSession {
   private window: Window;
-  private state: Slots;
-  private stateLayers: LayerTensors;
-  private stateBias: readonly Tensor[];
   private readonly givenSlots: number;
   private tokensSeen = 0;
   private readonly readDistance: number;
@@ -68,6 +60,7 @@ export class KvmSession {
   private constructor(
     private readonly model: Model,
     private readonly options: SessionOptions,
+    private state: ReadState,
   ) {
     const { architecture, kvm } = model.manifest;
     this.window = new Window(
@@ -77,18 +70,12 @@ export class KvmSession {
       kvm.trained !== undefined,
     );
     this.carried = architecture.carried && new Carried(architecture);
-    this.state = options.given?.slots ?? emptySlots(groupsOf(architecture), architecture.headSize);
-    this.givenSlots = this.state.slots;
+    this.givenSlots = options.given?.slots.slots ?? 0;
     this.readDistance = options.readDistance ?? kvm.readDistance;
-    const none = new Float32Array(0);
-    this.stateLayers = layerTensors(architecture, none, none, 0);
-    this.stateBias = this.biasTensors();
   }
 
   static async start(model: Model, options: SessionOptions): Promise<KvmSession> {
-    const session = new KvmSession(model, options);
-    if (session.givenSlots > 0) await session.refreshState();
-    return session;
+    return new KvmSession(model, options, await ReadState.start(model, options.given));
   }
 
   /**
@@ -96,12 +83,9 @@ export class KvmSession {
    * one window block; state and full blocks are shared. `onLeaving` hears what leaves either.
    */
   fork(): KvmSession {
-    const copy = new KvmSession(this.model, this.options);
+    const copy = new KvmSession(this.model, this.options, this.state);
     copy.window = this.window.fork();
     copy.carried = this.carried?.fork();
-    copy.state = this.state;
-    copy.stateLayers = this.stateLayers;
-    copy.stateBias = this.stateBias;
     copy.tokensSeen = this.tokensSeen;
     return copy;
   }
@@ -111,7 +95,7 @@ export class KvmSession {
   }
 
   get slots(): Slots {
-    return this.state;
+    return this.state.slots;
   }
 
   /** Tokens that the next pass may take at most. */
@@ -131,14 +115,13 @@ export class KvmSession {
 
   /** One pass over tokens of one chunk (at most `room`). Blocks the thread while it computes. */
   async pass(ids: readonly number[], options: PassOptions): Promise<Pass> {
-    const leaving = this.window.roll();
-    if (leaving) await this.leave(leaving);
     const n = ids.length;
+    const { chunk, trained } = this.model.manifest.kvm;
+    for (const leaving of this.window.roll(n < chunk ? this.options.spareChunks : 0)) await this.leave(leaving);
     if (n === 0 || n > this.window.room) throw new Error(`A pass takes 1 to ${this.window.room} tokens, not ${n}.`);
     const role = this.model.roleOf(n);
     const graph = this.model.graphOf(role);
     const rotation = rotationOf(this.model.manifest.architecture.frequencies, this.tokensSeen, n);
-    const { trained } = this.model.manifest.kvm;
     const outputs: string[] = [FORWARD.logits, FORWARD.newKeys, FORWARD.newValues];
     if (trained) outputs.push(FORWARD.newGates);
     outputs.push(...(options.queryLayers ?? []).map(FORWARD.query));
@@ -184,13 +167,13 @@ export class KvmSession {
     }
     if (this.carried) Object.assign(feeds, this.carried.feeds(this.tokensSeen, n));
     if (role === 'decode') {
-      const parts = [this.state.slots, this.window.pastRows, this.window.blockRows, n];
+      const parts = [this.slots.slots, this.window.pastRows, this.window.blockRows, n];
       feeds[FORWARD.parts] = integers(parts);
     }
     for (let i = 0; i < architecture.kvmLayers; i++) {
-      feeds[FORWARD.stateKey(i)] = this.stateLayers.keys[i]!;
-      feeds[FORWARD.stateValue(i)] = this.stateLayers.values[i]!;
-      feeds[FORWARD.stateBias(i)] = this.stateBias[i]!;
+      feeds[FORWARD.stateKey(i)] = this.state.layers.keys[i]!;
+      feeds[FORWARD.stateValue(i)] = this.state.layers.values[i]!;
+      feeds[FORWARD.stateBias(i)] = this.state.bias[i]!;
       feeds[FORWARD.pastKey(i)] = pastLayers.keys[i]!;
       feeds[FORWARD.pastValue(i)] = pastLayers.values[i]!;
       feeds[FORWARD.blockKey(i)] = blockLayers.keys[i]!;
@@ -203,7 +186,7 @@ export class KvmSession {
   private async leave(block: WindowBlock): Promise<void> {
     const { architecture, kvm } = this.model.manifest;
     const { schedule } = this.options;
-    const own = this.state.slots - this.givenSlots;
+    const own = this.slots.slots - this.givenSlots;
     const drops = schedule.kind === 'windowOnly' && (own > 0 || this.givenSlots > 0);
     if (drops && !this.options.onLeaving) return;
     const rotation = rotationOf(architecture.frequencies, block.firstPosition, kvm.chunk);
@@ -211,55 +194,19 @@ export class KvmSession {
     const tokens = await folder.tokensOf(block, rotation, groupsOf(architecture), architecture.headSize);
     await this.options.onLeaving?.(tokens);
     if (drops) return;
+    let folded: Folded<Slots>;
     if (schedule.kind === 'windowOnly') {
-      this.state = folder.firstSlots(sliceSlots(tokens, 0, kvm.sinks));
+      folded = appendSlots(this.slots, folder.firstSlots(sliceSlots(tokens, 0, kvm.sinks)));
     } else if (own === 0) {
-      const first = folder.firstSlots(tokens);
-      this.state = this.givenSlots === 0 ? first : joinSlots([this.state, first]);
+      folded = appendSlots(this.slots, folder.firstSlots(tokens));
     } else {
       const left = block.firstPosition + kvm.chunk;
       const at = { tokens: this.tokensSeen, left, slots: own, chunk: kvm.chunk };
       const protectedSlots = this.givenSlots > 0 ? this.givenSlots : kvm.sinks;
       const novel = appendedSlots(schedule, at);
-      this.state = (await folder.fold(this.state, tokens, { novel }, protectedSlots)).state;
+      folded = await folder.fold(this.slots, tokens, { novel }, protectedSlots);
     }
-    await this.refreshState();
-  }
-
-  private async refreshState(): Promise<void> {
-    const { architecture } = this.model.manifest;
-    const { groups, slots } = this.state;
-    const temperature = new Float32Array(groups * slots).fill(1);
-    for (let group = 0; this.options.given && group < groups; group++) {
-      const given = this.options.given.temperature;
-      temperature.set(given.subarray(group * this.givenSlots, (group + 1) * this.givenSlots), group * slots);
-    }
-    const { columns, values } = await this.model.folder.readColumns(this.state, temperature);
-    this.stateLayers = layerTensors(architecture, columns, values, slots);
-    this.stateBias = this.biasTensors();
-  }
-
-  /**
-   * log(count) of each slot (0 where the model was trained with KVM, which learned to do without), plus the given slots'
-   * own bias: [K,g,1,S] per layer. Of a free slot (`giveStates`) the own bias says all.
-   */
-  private biasTensors(): Tensor[] {
-    const { kvm, architecture } = this.model.manifest;
-    const { kvmLayers, heads, keyHeads } = architecture;
-    const { slots, count } = this.state;
-    const queriesPerKey = heads / keyHeads;
-    return Array.from({ length: kvmLayers }, (_, layer) => {
-      const bias = new Float32Array(heads * slots);
-      for (let head = 0; head < heads; head++) {
-        const group = layer * keyHeads + Math.floor(head / queriesPerKey);
-        for (let slot = 0; !kvm.trained && slot < slots; slot++)
-          bias[head * slots + slot] = Math.log(count[group * slots + slot]! || 1);
-        for (let slot = 0; this.options.given && slot < this.givenSlots; slot++) {
-          bias[head * slots + slot]! += this.options.given.bias[(layer * heads + head) * this.givenSlots + slot]!;
-        }
-      }
-      return floats(bias, [keyHeads, queriesPerKey, 1, slots]);
-    });
+    this.state = await this.state.after(folded);
   }
 }
 

@@ -96,6 +96,24 @@ export function pickGroups(state: Slots, groups: readonly number[]): Slots {
   };
 }
 
+/** Of each group the slots named for it, uint32 [G,N]. */
+export function pickSlots({ groups, slots, headSize, ...state }: Slots, slotOf: Uint32Array): Slots {
+  const rows = slotOf.length / groups;
+  const pick = (values: Float32Array, size: number): Float32Array => {
+    const picked = new Float32Array(slotOf.length * size);
+    for (let at = 0; at < slotOf.length; at++) {
+      const from = (Math.floor(at / rows) * slots + slotOf[at]!) * size;
+      for (let i = 0; i < size; i++) picked[at * size + i] = values[from + i]!;
+    }
+    return picked;
+  };
+  return {
+    ...{ groups, slots: rows, headSize },
+    ...{ keySum: pick(state.keySum, headSize), valueSum: pick(state.valueSum, headSize), count: pick(state.count, 1) },
+    ...{ keyRadius: pick(state.keyRadius, 1), valueRadius: pick(state.valueRadius, 1) },
+  };
+}
+
 /** Keys and values of some window rows, float32 [G,C,d]; merge gates [G,C] where the model was trained with KVM. */
 export interface WindowRows {
   readonly keys: Float32Array;
@@ -148,6 +166,13 @@ export function emptySlots(groups: number, headSize: number): Slots {
 
 export function emptyKeySlots(groups: number, headSize: number): KeySlots {
   return { groups, slots: 0, headSize, keySum: new Float32Array(0), count: new Float32Array(0) };
+}
+
+/** All incoming ones become slots, in their order; nothing is merged. */
+export function appendSlots(state: Slots, incoming: Slots): Folded<Slots> {
+  const { groups, slots } = incoming;
+  const slotOf = Uint32Array.from({ length: groups * slots }, (_, i) => state.slots + (i % slots));
+  return { state: state.slots === 0 ? incoming : joinSlots([state, incoming]), slotOf };
 }
 
 /** Radii [G,S] of a state's slots. */
@@ -222,6 +247,7 @@ export class Folder {
   async fold(state: Slots, incoming: Slots, append: Append, sinks: number): Promise<Folded<Slots>> {
     const { groups, headSize } = incoming;
     if (incoming.slots === 0) return { state, slotOf: new Uint32Array(0) };
+    if (!this.trained && 'novel' in append && append.novel === incoming.slots) return appendSlots(state, incoming);
     const feeds = await this.foldFeeds(state, incoming, append, sinks);
     const names = [FOLD.keySum, FOLD.valueSum, FOLD.count, FOLD.keyRadius, FOLD.valueRadius];
     const graph = 'rows' in append ? this.place : this.fold_;

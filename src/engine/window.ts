@@ -105,11 +105,14 @@ export class Window {
     this.filled += n;
   }
 
-  /** Begins a new block when the current one is full; gives the block that leaves the window, if one does. */
-  roll(): WindowBlock | undefined {
-    if (this.filled < this.chunk) return undefined;
+  /**
+   * Begins a new block when the current one is full; gives the blocks that leave the window, oldest first. `spare`: full
+   * blocks that may stay beyond what the window holds.
+   */
+  roll(spare = 0): WindowBlock[] {
+    if (this.filled < this.chunk) return [];
     this.past.push({ ...this.block, firstPosition: this.firstPosition });
-    const leaving = this.past.length > this.windowChunks - 1 ? this.past.shift() : undefined;
+    const leaving = this.past.splice(0, Math.max(0, this.past.length - (this.windowChunks - 1 + spare)));
     this.firstPosition += this.chunk;
     this.block = this.buffers(0);
     this.filled = 0;
@@ -194,7 +197,7 @@ export class Window {
 }
 
 /** `count` runs of `length` values, which begin every `fromStride` and `toStride` values. */
-function copyRuns(
+export function copyRuns(
   from: Float32Array,
   to: Float32Array,
   count: number,

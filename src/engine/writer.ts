@@ -6,7 +6,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CallOptions, GenerateRequest, GenerateResult, Schedule } from './engine.js';
 import type { Model } from './model.js';
 import { Sampler } from './sampling.js';
-import type { GivenState } from './session.js';
+import type { GivenState } from './read-state.js';
+import type { SessionOptions } from './session.js';
 import { KvmSession, prefill } from './session.js';
 import type { TextTokenizer } from './tokenizer.js';
 
@@ -14,12 +15,23 @@ export interface WriteOptions extends CallOptions {
   readonly onText?: (text: string) => void;
 }
 
-/**
- * An ordinary checkpoint merges nothing of a prompt up to this long; of a longer one it grows a state as the paper does by
- * default. A model trained with KVM keeps its own schedule.
- */
+/** An ordinary checkpoint merges nothing of a prompt up to this long, and attends to it as it was trained to. */
 const UNMERGED_TOKENS = 2048;
+/** Of a longer one it grows a state as the paper does by default. */
 const GROWING: Schedule = { kind: 'powerLaw', factor: 16, exponent: 0.5 };
+
+/** How a prompt of so many tokens is read and an answer written after it. A model trained with KVM keeps its own way. */
+export function writingOptions(
+  { manifest: { kvm } }: Model,
+  promptTokens: number,
+): Pick<SessionOptions, 'schedule' | 'windowChunks' | 'spareChunks'> {
+  if (kvm.trained) return { schedule: kvm.trained.schedule };
+  if (promptTokens > UNMERGED_TOKENS) return { schedule: GROWING, spareChunks: 1 };
+  return {
+    schedule: { kind: 'keepEverything' },
+    windowChunks: Math.max(kvm.windowChunks, Math.ceil(UNMERGED_TOKENS / kvm.chunk)),
+  };
+}
 
 export async function write(
   model: Model,
@@ -31,9 +43,7 @@ export async function write(
   const began = performance.now();
   const answerPrefix = request.answerPrefix ?? '';
   const prompt = promptOf(tokenizer, request.messages, answerPrefix);
-  const untrained: Schedule = prompt.length <= UNMERGED_TOKENS ? { kind: 'keepEverything' } : GROWING;
-  const schedule = model.manifest.kvm.trained?.schedule ?? untrained;
-  const session = await KvmSession.start(model, { schedule, given });
+  const session = await KvmSession.start(model, { ...writingOptions(model, prompt.length), given });
   const sampler = new Sampler({
     temperature: request.temperature ?? 0,
     topP: request.topP ?? 1,

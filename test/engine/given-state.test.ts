@@ -8,7 +8,7 @@ import { biasOf, giveStates } from '../../src/engine/given-state.js';
 import type { Manifest } from '../../src/engine/graph-contract.js';
 import type { Model } from '../../src/engine/model.js';
 import { KvmSession, prefill } from '../../src/engine/session.js';
-import type { GivenState } from '../../src/engine/session.js';
+import type { GivenState } from '../../src/engine/read-state.js';
 import type { Slots } from '../../src/engine/state.js';
 import { emptySlots, joinSlots, sliceSlots } from '../../src/engine/state.js';
 import { assertClose } from '../oracle/golden.js';

@@ -16,7 +16,12 @@ import { toOracle } from './tiny-slots.js';
 import { END, START, tokenizerJson } from './tiny-text-model.js';
 
 const HEAD = 8;
-const keep = { ...tinyModel(tinyVariants.llama.model), ...tinyReading, schedule: rules.keepEverything() };
+/** A prompt of up to 2,048 tokens is attended to whole: 128 chunks of 16. */
+const keep = {
+  ...tinyModel(tinyVariants.llama.model),
+  ...{ ...tinyReading, windowChunks: 128 },
+  schedule: rules.keepEverything(),
+};
 const question: ChatMessage[] = [{ role: 'user', content: 'What does this do?' }];
 const prompt = [START, ...Buffer.from('user\nWhat does this do?'), END, START, ...Buffer.from('assistant\n')];
 

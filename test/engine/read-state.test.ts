@@ -1,0 +1,62 @@
+/**
+ * What is read of a state after folds, of which only the changed slots are read anew, is to the last bit what is read of the
+ * whole state: slots are read one by one, so nothing else is right.
+ */
+import assert from 'node:assert/strict';
+import type { Model } from '../../src/engine/model.js';
+import { ReadState } from '../../src/engine/read-state.js';
+import type { Slots } from '../../src/engine/state.js';
+import { appendSlots } from '../../src/engine/state.js';
+import { seededRandom } from '../reference/tiny-model.js';
+import { BackboneFolder } from './backbone-folder.js';
+import { sharedLlama } from './tiny-shared.js';
+import { randomSlots } from './tiny-slots.js';
+
+const folder = new BackboneFolder();
+suiteTeardown(() => folder.dispose());
+
+/** Of all layers, in order. */
+function numbersOf({ layers, bias }: ReadState): number[][] {
+  return [...layers.keys, ...layers.values, ...bias].map(tensor => [...(tensor.data as Float32Array)]);
+}
+
+/** A state given or not, its first chunk appended, then two folds; what is read after each, and of the whole. */
+async function assertReads(model: Model, given: Slots | undefined): Promise<void> {
+  const { kvmLayers, keyHeads, heads, headSize } = model.manifest.architecture;
+  const groups = kvmLayers * keyHeads;
+  const random = seededRandom(11);
+  const whole = (slots: Slots): Promise<ReadState> =>
+    ReadState.start(model, {
+      slots,
+      bias: new Float32Array(kvmLayers * heads * slots.slots),
+      temperature: new Float32Array(groups * slots.slots).fill(1),
+    });
+  let read = given ? await whole(given) : await ReadState.start(model, undefined);
+  for (const novel of [16, 5, 0]) {
+    const coming = randomSlots({ groups, slots: 16, headSize }, random);
+    const folded =
+      novel === 16 ? appendSlots(read.slots, coming) : await model.folder.fold(read.slots, coming, { novel }, 4);
+    const before = numbersOf(read);
+    read = await read.after(folded);
+    assert.equal(read.slots, folded.state);
+    assert.deepEqual(numbersOf(read), numbersOf(await whole(folded.state)), `${novel} of 16 appended`);
+    assert.notDeepEqual(numbersOf(read), before);
+  }
+  assert.equal(read.slots.slots, (given?.slots ?? 0) + 21);
+}
+
+suite('what is read of a state', function () {
+  this.timeout(60_000);
+
+  test('an ordinary checkpoint, from nothing', async () => assertReads(await sharedLlama(), undefined));
+
+  test('an ordinary checkpoint, beside a given state', async () => {
+    const model = await sharedLlama();
+    const { kvmLayers, keyHeads, headSize } = model.manifest.architecture;
+    const given = randomSlots({ groups: kvmLayers * keyHeads, slots: 9, headSize }, seededRandom(4));
+    await assertReads(model, given);
+  });
+
+  test('a model trained with KVM: no bias, LN_s of each group', async () =>
+    assertReads(await folder.model('hybrid_swa'), undefined));
+});
