@@ -121,10 +121,11 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   if (quantisation !== 'f16') await put(FILES.prefill, written.prefill);
   await put(FILES.decode, written.decode);
   await put(FILES.tokens, tokensGraph(headSize, trained));
-  await put(FILES.fold, foldGraph(headSize, { choose: 'novelty', values: true, trained }));
-  await put(FILES.place, foldGraph(headSize, { choose: 'given', values: true, trained }));
-  await put(FILES.foldKeys, foldGraph(headSize, { choose: 'novelty', values: false }));
-  await put(FILES.placeKeys, foldGraph(headSize, { choose: 'given', values: false }));
+  const sums = trained ? 'all' : 'none';
+  await put(FILES.fold, foldGraph(headSize, { choose: 'novelty', sums, trained }));
+  await put(FILES.place, foldGraph(headSize, { choose: 'given', sums, trained }));
+  await put(FILES.foldKeys, foldGraph(headSize, { choose: 'novelty', sums: 'keys' }));
+  await put(FILES.placeKeys, foldGraph(headSize, { choose: 'given', sums: 'keys' }));
   await put(FILES.read, readGraph(headSize, trained));
   await put(FILES.score, scoreGraph(headSize));
   await put(FILES.scoreRows, scoreRowsGraph(headSize));

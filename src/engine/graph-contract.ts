@@ -9,7 +9,7 @@
 import type { Schedule } from './engine.js';
 
 export const MANIFEST_FILE = 'model.json';
-export const MANIFEST_FORMAT = 4;
+export const MANIFEST_FORMAT = 5;
 
 export const FILES = {
   /** Absent where the weights are float16: they become float32 in memory, once a graph, so `decode` does both. */
@@ -110,7 +110,10 @@ export const TOKENS = {
   valueRadius: 'value_radius',
 } as const;
 
-/** `fold.onnx`, `place.onnx` and their keys-only forms: N incoming slots go into S slots (kvm.md, Update). */
+/**
+ * `fold.onnx`, `place.onnx` and their keys-only forms: N incoming slots go into S slots (kvm.md, Update). Of an ordinary
+ * checkpoint the first two take keys alone and give `slot` and `appended`: sums are made outside (merged-slots.ts).
+ */
 export const FOLD = {
   /** float32 [G,S,d] sums, [G,S] counts and read radii. */
   keySum: 'key_sum',
@@ -132,6 +135,8 @@ export const FOLD = {
   append: 'append',
   /** int64 [G,n]: which of the incoming become slots, ascending (place only). */
   appendIndex: 'append_index',
+  /** int64 [G,n]: which of the incoming became slots, ascending (fold only). */
+  appended: 'appended',
   /** int64 [1]: the first slots that take no merges. */
   sinks: 'sinks',
   out: (name: string) => `${name}_out`,

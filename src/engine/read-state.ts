@@ -2,14 +2,15 @@
  * What attention reads of a state: keys as columns, values and biases of all layers, as tensors of the forward graphs. One
  * never changes; a fold makes the next, for which only the slots that it changed are read anew. Never folds.
  */
+import { copyRuns } from './copy-runs.js';
 import { groupsOf } from './graph-contract.js';
 import type { Model } from './model.js';
 import type { Tensor } from './ort.js';
 import { floats } from './ort.js';
 import type { Folded, Slots } from './state.js';
-import { emptySlots, pickSlots } from './state.js';
+import { emptySlots } from './state.js';
 import type { LayerTensors } from './window.js';
-import { copyRuns, layerTensors } from './window.js';
+import { layerTensors } from './window.js';
 
 /** A state that is there before the first token; none of its slots takes merges. */
 export interface GivenState {
@@ -109,4 +110,22 @@ function logCounts(model: Model, { count }: Slots): Float32Array | undefined {
 function eachHead(model: Model, visit: (head: number, group: number) => void): void {
   const { kvmLayers, heads, keyHeads } = model.manifest.architecture;
   for (let head = 0; head < kvmLayers * heads; head++) visit(head, Math.floor((head * keyHeads) / heads));
+}
+
+/** Of each group the slots named for it, uint32 [G,N]. */
+function pickSlots({ groups, slots, headSize, ...state }: Slots, slotOf: Uint32Array): Slots {
+  const rows = slotOf.length / groups;
+  const pick = (values: Float32Array, size: number): Float32Array => {
+    const picked = new Float32Array(slotOf.length * size);
+    for (let at = 0; at < slotOf.length; at++) {
+      const from = (Math.floor(at / rows) * slots + slotOf[at]!) * size;
+      for (let i = 0; i < size; i++) picked[at * size + i] = values[from + i]!;
+    }
+    return picked;
+  };
+  return {
+    ...{ groups, slots: rows, headSize },
+    ...{ keySum: pick(state.keySum, headSize), valueSum: pick(state.valueSum, headSize), count: pick(state.count, 1) },
+    ...{ keyRadius: pick(state.keyRadius, 1), valueRadius: pick(state.valueRadius, 1) },
+  };
 }

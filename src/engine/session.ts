@@ -11,11 +11,12 @@ import type { Tensor } from './ort.js';
 import { floatData, floats, integers } from './ort.js';
 import { rotationOf } from './rotary.js';
 import type { Rotation } from './rotary.js';
+import { withAppended } from './merged-slots.js';
 import { appendedSlots } from './schedule.js';
 import type { GivenState } from './read-state.js';
 import { ReadState } from './read-state.js';
 import type { Folded, Slots } from './state.js';
-import { appendSlots, sliceSlots } from './state.js';
+import { sliceSlots } from './state.js';
 import type { WindowBlock } from './window.js';
 import { Window } from './window.js';
 
@@ -196,9 +197,9 @@ export class KvmSession {
     if (drops) return;
     let folded: Folded<Slots>;
     if (schedule.kind === 'windowOnly') {
-      folded = appendSlots(this.slots, folder.firstSlots(sliceSlots(tokens, 0, kvm.sinks)));
+      folded = withAppended(this.slots, folder.firstSlots(sliceSlots(tokens, 0, kvm.sinks)));
     } else if (own === 0) {
-      folded = appendSlots(this.slots, folder.firstSlots(tokens));
+      folded = withAppended(this.slots, folder.firstSlots(tokens));
     } else {
       const left = block.firstPosition + kvm.chunk;
       const at = { tokens: this.tokensSeen, left, slots: own, chunk: kvm.chunk };

@@ -7,6 +7,8 @@ import { join } from 'node:path';
 import { FILES, FOLD, READ, TOKENS } from './graph-contract.js';
 import type { TrainedKvm } from './graph-contract.js';
 import { groupsAtOnce, runByGroups } from './group-runs.js';
+import type { Places } from './merged-slots.js';
+import { grownRadii, mergedSlots, withAppended } from './merged-slots.js';
 import type { Tensor } from './ort.js';
 import { Graph, floatData, floats, integerData, integers } from './ort.js';
 import type { SessionSettings } from './ort.js';
@@ -96,24 +98,6 @@ export function pickGroups(state: Slots, groups: readonly number[]): Slots {
   };
 }
 
-/** Of each group the slots named for it, uint32 [G,N]. */
-export function pickSlots({ groups, slots, headSize, ...state }: Slots, slotOf: Uint32Array): Slots {
-  const rows = slotOf.length / groups;
-  const pick = (values: Float32Array, size: number): Float32Array => {
-    const picked = new Float32Array(slotOf.length * size);
-    for (let at = 0; at < slotOf.length; at++) {
-      const from = (Math.floor(at / rows) * slots + slotOf[at]!) * size;
-      for (let i = 0; i < size; i++) picked[at * size + i] = values[from + i]!;
-    }
-    return picked;
-  };
-  return {
-    ...{ groups, slots: rows, headSize },
-    ...{ keySum: pick(state.keySum, headSize), valueSum: pick(state.valueSum, headSize), count: pick(state.count, 1) },
-    ...{ keyRadius: pick(state.keyRadius, 1), valueRadius: pick(state.valueRadius, 1) },
-  };
-}
-
 /** Keys and values of some window rows, float32 [G,C,d]; merge gates [G,C] where the model was trained with KVM. */
 export interface WindowRows {
   readonly keys: Float32Array;
@@ -166,13 +150,6 @@ export function emptySlots(groups: number, headSize: number): Slots {
 
 export function emptyKeySlots(groups: number, headSize: number): KeySlots {
   return { groups, slots: 0, headSize, keySum: new Float32Array(0), count: new Float32Array(0) };
-}
-
-/** All incoming ones become slots, in their order; nothing is merged. */
-export function appendSlots(state: Slots, incoming: Slots): Folded<Slots> {
-  const { groups, slots } = incoming;
-  const slotOf = Uint32Array.from({ length: groups * slots }, (_, i) => state.slots + (i % slots));
-  return { state: state.slots === 0 ? incoming : joinSlots([state, incoming]), slotOf };
 }
 
 /** Radii [G,S] of a state's slots. */
@@ -247,11 +224,15 @@ export class Folder {
   async fold(state: Slots, incoming: Slots, append: Append, sinks: number): Promise<Folded<Slots>> {
     const { groups, headSize } = incoming;
     if (incoming.slots === 0) return { state, slotOf: new Uint32Array(0) };
-    if (!this.trained && 'novel' in append && append.novel === incoming.slots) return appendSlots(state, incoming);
-    const feeds = await this.foldFeeds(state, incoming, append, sinks);
+    if (!this.trained) {
+      if ('novel' in append && append.novel === incoming.slots) return withAppended(state, incoming);
+      const places = await this.placesOf(state, incoming, append, sinks);
+      return { state: mergedSlots(state, incoming, places), slotOf: places.slotOf };
+    }
+    const feeds = await this.trainedFeeds(state, incoming, append, sinks);
     const names = [FOLD.keySum, FOLD.valueSum, FOLD.count, FOLD.keyRadius, FOLD.valueRadius];
     const graph = 'rows' in append ? this.place : this.fold_;
-    const result = await this.run(graph, feeds, [...names.map(FOLD.out), FOLD.slot]);
+    const result = await graph.run(feeds, [...names.map(FOLD.out), FOLD.slot]);
     const out = (name: string): Float32Array => floatData(result[FOLD.out(name)]!);
     const grown: Slots = {
       groups,
@@ -266,14 +247,30 @@ export class Folder {
     return { state: grown, slotOf: integerData(result[FOLD.slot]!) };
   }
 
-  /** Where `fold` would put the incoming ones, and the radii of all slots then; no sinks. Moves no sums out of the graph. */
+  /** Where `fold` would put the incoming ones, and the radii of all slots then; no sinks. */
   async choose(state: Slots, incoming: Slots, novel: number): Promise<Folded<Radii>> {
-    const feeds = await this.foldFeeds(state, incoming, { novel }, 0);
-    const [keyRadius, valueRadius] = [FOLD.out(FOLD.keyRadius), FOLD.out(FOLD.valueRadius)];
-    const result = await this.run(this.fold_, feeds, [keyRadius, valueRadius, FOLD.slot]);
-    const slots = state.slots + novel;
-    const radii = { slots, keyRadius: floatData(result[keyRadius]!), valueRadius: floatData(result[valueRadius]!) };
-    return { state: radii, slotOf: integerData(result[FOLD.slot]!) };
+    if (this.trained) return await this.fold(state, incoming, { novel }, 0);
+    const places = await this.placesOf(state, incoming, { novel }, 0);
+    return { state: grownRadii(state, incoming, places), slotOf: places.slotOf };
+  }
+
+  /** Of an ordinary checkpoint. */
+  private async placesOf(state: KeySlots, incoming: KeySlots, append: Append, sinks: number): Promise<Places> {
+    const { groups, headSize } = incoming;
+    const feeds = {
+      [FOLD.keySum]: floats(state.keySum, [groups, state.slots, headSize]),
+      [FOLD.inKey]: floats(incoming.keySum, [groups, incoming.slots, headSize]),
+      ...sharedFeeds(groups, append, sinks),
+    };
+    if ('rows' in append) {
+      const { [FOLD.slot]: slot } = await this.run(this.place, feeds, [FOLD.slot]);
+      return { slotOf: integerData(slot!), appended: Uint32Array.from(ofEachGroup(groups, append.rows)) };
+    }
+    const { [FOLD.slot]: slot, [FOLD.appended]: appended } = await this.run(this.fold_, feeds, [
+      FOLD.slot,
+      FOLD.appended,
+    ]);
+    return { slotOf: integerData(slot!), appended: integerData(appended!) };
   }
 
   private async run(
@@ -281,19 +278,22 @@ export class Folder {
     feeds: Record<string, Tensor>,
     outputs: readonly string[],
   ): Promise<Record<string, Tensor>> {
-    const [groups = 0, slots = 0] = feeds[FOLD.count]!.dims;
-    const atOnce = this.foldsAllGroups ? groups : groupsAtOnce(feeds[FOLD.inCount]!.dims[1]!, slots);
+    const [groups = 0, slots = 0] = feeds[FOLD.keySum]!.dims;
+    const atOnce = groupsAtOnce(feeds[FOLD.inKey]!.dims[1]!, slots);
     return await runByGroups(graph, feeds, outputs, { groups, atOnce, shared: [FOLD.sinks, FOLD.append] });
   }
 
-  private async foldFeeds(
+  private async trainedFeeds(
     state: Slots,
     incoming: Slots,
     append: Append,
     sinks: number,
   ): Promise<Record<string, Tensor>> {
     const { groups, headSize } = incoming;
-    const feeds: Record<string, Tensor> = {
+    // A token's key has been through LN_s; a slot's is a sum, compared as it is read.
+    const read = incoming.gate ? incoming.keySum : (await this.read(incoming)).keys;
+    const gate = incoming.gate ?? new Float32Array(groups * incoming.slots).fill(1);
+    return {
       ...this.feedsOf(state, incoming, append, sinks),
       [FOLD.valueSum]: floats(state.valueSum, [groups, state.slots, headSize]),
       [FOLD.keyRadius]: floats(state.keyRadius, [groups, state.slots]),
@@ -301,15 +301,9 @@ export class Folder {
       [FOLD.inValue]: floats(incoming.valueSum, [groups, incoming.slots, headSize]),
       [FOLD.inKeyRadius]: floats(incoming.keyRadius, [groups, incoming.slots]),
       [FOLD.inValueRadius]: floats(incoming.valueRadius, [groups, incoming.slots]),
+      [FOLD.inRead]: floats(read, [groups, incoming.slots, headSize]),
+      [FOLD.inGate]: floats(gate, [groups, incoming.slots]),
     };
-    if (this.trained) {
-      // A token's key has been through LN_s; a slot's is a sum, compared as it is read.
-      const read = incoming.gate ? incoming.keySum : (await this.read(incoming)).keys;
-      const gate = incoming.gate ?? new Float32Array(groups * incoming.slots).fill(1);
-      feeds[FOLD.inRead] = floats(read, [groups, incoming.slots, headSize]);
-      feeds[FOLD.inGate] = floats(gate, [groups, incoming.slots]);
-    }
-    return feeds;
   }
 
   /** The same for keys alone; no sinks. */
@@ -371,17 +365,22 @@ export class Folder {
 
   private feedsOf(state: KeySlots, incoming: KeySlots, append: Append, sinks: number): Record<string, Tensor> {
     const { groups, headSize } = incoming;
-    const rows = 'rows' in append ? append.rows : [];
-    const rowsOfAll = Array.from({ length: groups }, () => rows).flat();
     return {
       [FOLD.keySum]: floats(state.keySum, [groups, state.slots, headSize]),
       [FOLD.count]: floats(state.count, [groups, state.slots]),
       [FOLD.inKey]: floats(incoming.keySum, [groups, incoming.slots, headSize]),
       [FOLD.inCount]: floats(incoming.count, [groups, incoming.slots]),
-      [FOLD.sinks]: integers([sinks]),
-      ...('rows' in append
-        ? { [FOLD.appendIndex]: integers(rowsOfAll, [groups, rows.length]) }
-        : { [FOLD.append]: integers([append.novel]) }),
+      ...sharedFeeds(groups, append, sinks),
     };
   }
+}
+
+function sharedFeeds(groups: number, append: Append, sinks: number): Record<string, Tensor> {
+  if ('novel' in append) return { [FOLD.sinks]: integers([sinks]), [FOLD.append]: integers([append.novel]) };
+  const rows = ofEachGroup(groups, append.rows);
+  return { [FOLD.sinks]: integers([sinks]), [FOLD.appendIndex]: integers(rows, [groups, append.rows.length]) };
+}
+
+function ofEachGroup(groups: number, rows: readonly number[]): number[] {
+  return Array.from({ length: groups }, () => rows).flat();
 }

@@ -2,6 +2,7 @@
  * The window of one session: the last W chunk-aligned blocks of rotated keys and of values, all layers (kvm.md, Symbols).
  * Holds tensors that the forward graph reads in place; nothing is copied per token but the token's own key and value.
  */
+import { copyRuns } from './copy-runs.js';
 import type { Architecture } from './graph-contract.js';
 import { groupsOf } from './graph-contract.js';
 import type { Tensor } from './ort.js';
@@ -193,20 +194,6 @@ export class Window {
 
   private tensorsOf({ columns, values, rows }: Pick<Buffers, 'columns' | 'values' | 'rows'>): LayerTensors {
     return layerTensors(this.architecture, columns, values, rows);
-  }
-}
-
-/** `count` runs of `length` values, which begin every `fromStride` and `toStride` values. */
-export function copyRuns(
-  from: Float32Array,
-  to: Float32Array,
-  count: number,
-  fromStride: number,
-  toStride: number,
-  length: number,
-): void {
-  for (let run = 0; run < count; run++) {
-    to.set(from.subarray(run * fromStride, run * fromStride + length), run * toStride);
   }
 }
 

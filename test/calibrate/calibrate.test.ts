@@ -88,7 +88,7 @@ suite('calibrating a model', function () {
     const values = readFileSync(join(model, 'recall.safetensors'));
     const broken = join(folder, 'broken');
     cpSync(model, broken, { recursive: true });
-    writeFileSync(join(broken, 'model.json'), '{"format":4}');
+    writeFileSync(join(broken, 'model.json'), '{"format":5}');
     await assert.rejects(writeRecall(broken, recall, new Uint8Array(4)), { code: 'bad-format' });
     assert.deepEqual(readFileSync(join(broken, 'recall.safetensors')), values);
   });

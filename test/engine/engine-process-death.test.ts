@@ -174,8 +174,8 @@ suite('engine process', function () {
     test('no manifest, a manifest of a later format, no folder', async () => {
       const manifest = join(broken, MANIFEST_FILE);
       const text = readFileSync(manifest, 'utf8');
-      writeFileSync(manifest, text.replace('"format": 4', '"format": 5'));
-      await assert.rejects(open(), { code: 'bad-format', message: /format 5/ });
+      writeFileSync(manifest, text.replace('"format": 5', '"format": 6'));
+      await assert.rejects(open(), { code: 'bad-format', message: /format 6/ });
       writeFileSync(manifest, text.slice(0, 200));
       await assert.rejects(open(), { code: 'not-found', message: /longview model add/ });
       rmSync(manifest);

@@ -4,9 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import type { Model } from '../../src/engine/model.js';
+import { withAppended } from '../../src/engine/merged-slots.js';
 import { ReadState } from '../../src/engine/read-state.js';
 import type { Slots } from '../../src/engine/state.js';
-import { appendSlots } from '../../src/engine/state.js';
+
 import { seededRandom } from '../reference/tiny-model.js';
 import { BackboneFolder } from './backbone-folder.js';
 import { sharedLlama } from './tiny-shared.js';
@@ -35,7 +36,7 @@ async function assertReads(model: Model, given: Slots | undefined): Promise<void
   for (const novel of [16, 5, 0]) {
     const coming = randomSlots({ groups, slots: 16, headSize }, random);
     const folded =
-      novel === 16 ? appendSlots(read.slots, coming) : await model.folder.fold(read.slots, coming, { novel }, 4);
+      novel === 16 ? withAppended(read.slots, coming) : await model.folder.fold(read.slots, coming, { novel }, 4);
     const before = numbersOf(read);
     read = await read.after(folded);
     assert.equal(read.slots, folded.state);

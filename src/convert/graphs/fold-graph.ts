@@ -71,9 +71,9 @@ export function tokensGraph(headSize: number, trained?: TrainedFold): Uint8Array
 export interface FoldKind {
   /** Which incoming ones become slots: the most novel (needs S > 0), or those given. */
   readonly choose: 'novelty' | 'given';
-  /** Whether values and radii come along, or keys and counts only (recall). */
-  readonly values: boolean;
-  /** With values only. */
+  /** What is folded in the graph: keys and counts (recall), values and radii too, or nothing (what goes where, no more). */
+  readonly sums: 'keys' | 'all' | 'none';
+  /** With all sums only. */
   readonly trained?: TrainedFold;
 }
 
@@ -101,14 +101,16 @@ function gatedIncoming(g: GraphBuilder, trained: TrainedFold): Incoming {
  */
 export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
   const g = new GraphBuilder('fold');
-  const vectors = kind.values ? [FOLD.keySum, FOLD.valueSum] : [FOLD.keySum];
-  const inVectors = kind.values ? [FOLD.inKey, FOLD.inValue] : [FOLD.inKey];
-  const radii = kind.values ? [FOLD.keyRadius, FOLD.valueRadius] : [];
-  const inRadii = kind.values ? [FOLD.inKeyRadius, FOLD.inValueRadius] : [];
+  const all = kind.sums === 'all';
+  const vectors = all ? [FOLD.keySum, FOLD.valueSum] : [FOLD.keySum];
+  const inVectors = all ? [FOLD.inKey, FOLD.inValue] : [FOLD.inKey];
+  const counts = kind.sums === 'none' ? [] : [FOLD.count];
+  const radii = all ? [FOLD.keyRadius, FOLD.valueRadius] : [];
+  const inRadii = all ? [FOLD.inKeyRadius, FOLD.inValueRadius] : [];
   for (const name of vectors) g.input(name, 'float32', ['G', 'S', headSize]);
   for (const name of inVectors) g.input(name, 'float32', ['G', 'N', headSize]);
-  for (const name of [FOLD.count, ...radii]) g.input(name, 'float32', ['G', 'S']);
-  for (const name of [FOLD.inCount, ...inRadii]) g.input(name, 'float32', ['G', 'N']);
+  for (const name of [...counts, ...radii]) g.input(name, 'float32', ['G', 'S']);
+  for (const name of [...counts.map(() => FOLD.inCount), ...inRadii]) g.input(name, 'float32', ['G', 'N']);
   const sinks = g.input(FOLD.sinks, 'int64', [1]);
 
   const { trained } = kind;
@@ -116,12 +118,17 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
   const incoming = trained ? g.input(FOLD.inRead, 'float32', ['G', 'N', headSize]) : direction(g, FOLD.inKey);
   const compared = (keySum: string): string =>
     trained ? stateNorm(g, keySum, headSize, trained) : direction(g, keySum);
+  const bar = trained ? -1e30 : -4;
   let chosen: string;
+  let before: Closest | undefined;
   if (kind.choose === 'novelty') {
     const append = g.input(FOLD.append, 'int64', [1]);
     const likeness = similarity(g, incoming, compared(FOLD.keySum));
-    const closest = g.node('ReduceMax', [likeness, g.integers(-1)], { keepdims: 0 });
-    const [, novel] = g.manyOutputs('TopK', [closest, append], 2, { axis: -1, largest: 0, sorted: 1 });
+    before = closestOpen(g, likeness, bar);
+    // The sinks count here; where there is none, the first slot is looked at twice.
+    const toSinks = g.node('Slice', [likeness, g.integers(0), g.node('Max', [sinks, g.integers(1)]), g.integers(2)]);
+    const toClosest = g.node('Max', [before.likeness, g.node('ReduceMax', [toSinks, g.integers(-1)], { keepdims: 0 })]);
+    const [, novel] = g.manyOutputs('TopK', [toClosest, append], 2, { axis: -1, largest: 0, sorted: 1 });
     // In order of position: the indices themselves, ascending.
     const asFloat = g.node('Cast', [novel!], { to: 1 });
     const [ascending] = g.manyOutputs('TopK', [asFloat, append], 2, { axis: -1, largest: 0, sorted: 1 });
@@ -138,38 +145,29 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
     grown.set(state, g.node('Concat', [state, pick(toAppend[coming] ?? coming)], { axis: 1 }));
   };
   vectors.forEach((name, i) => grow(name, inVectors[i]!));
-  grow(FOLD.count, FOLD.inCount);
+  for (const name of counts) grow(name, FOLD.inCount);
   radii.forEach((name, i) => grow(name, inRadii[i]!));
 
-  // Winner of each incoming one, the sinks left out.
-  const likeness = similarity(g, incoming, compared(grown.get(FOLD.keySum)!));
-  const slots = g.node('Shape', [grown.get(FOLD.count)!], { start: 1, end: 2 });
-  const slotIndex = g.node('Range', [
-    g.node('Squeeze', [g.integers(0)]),
-    g.node('Squeeze', [slots]),
-    g.node('Squeeze', [g.integers(1)]),
-  ]);
-  const open = g.node('Less', [slotIndex, sinks]);
-  const barred = g.node('Where', [open, g.float(trained ? -1e30 : -4), g.float(0)]);
-  const winner = g.node('ArgMax', [g.node('Add', [likeness, barred])], { axis: -1, keepdims: 0, select_last_index: 0 });
+  // Winner of each incoming one, the sinks left out. Products with the slots that were there are made once.
+  const slots = g.node('Shape', [FOLD.keySum], { start: 1, end: 2 });
+  const winner = before
+    ? laterOpen(g, before, similarity(g, incoming, compared(pick(toAppend[FOLD.inKey] ?? FOLD.inKey))), slots, bar)
+    : closestOpen(g, similarity(g, incoming, compared(grown.get(FOLD.keySum)!)), bar).slot;
 
   // Those that became slots merge nowhere: weight 0, and their own slot is their place.
+  const appended = g.node('Shape', [chosen], { start: 1, end: 2 });
+  const ownRow = g.node('Add', [upTo(g, appended), slots]);
+  const own = g.node('Expand', [ownRow, g.node('Shape', [chosen])]);
+  const slot = g.node('ScatterElements', [winner, chosen, own], { axis: 1 });
+  g.output(slot, FOLD.slot, 'int64', ['G', 'N']);
+  if (kind.sums === 'none') {
+    if (kind.choose === 'novelty') g.output(chosen, FOLD.appended, 'int64', ['G', 'n']);
+    return g.finish();
+  }
+
   const ones = g.node('Where', [g.node('Greater', [FOLD.inCount, g.float(-1)]), g.float(1), g.float(0)]);
   const zeros = g.node('Mul', [g.node('Cast', [chosen], { to: 1 }), g.float(0)]);
   const merges = g.node('ScatterElements', [ones, chosen, zeros], { axis: 1 });
-  const before = g.node('Shape', [FOLD.count], { start: 1, end: 2 });
-  const appended = g.node('Shape', [chosen], { start: 1, end: 2 });
-  const ownRow = g.node('Add', [
-    g.node('Range', [
-      g.node('Squeeze', [g.integers(0)]),
-      g.node('Squeeze', [appended]),
-      g.node('Squeeze', [g.integers(1)]),
-    ]),
-    before,
-  ]);
-  const own = g.node('Expand', [ownRow, g.node('Shape', [chosen])]);
-  const slot = g.node('ScatterElements', [winner, chosen, own], { axis: 1 });
-
   const mergeColumn = g.node('Unsqueeze', [merges, g.integers(-1)]);
   const target = g.node('Expand', [g.node('Unsqueeze', [slot, g.integers(-1)]), g.node('Shape', [FOLD.inKey])]);
   vectors.forEach((name, i) => {
@@ -181,13 +179,56 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
   const count = g.node('ScatterElements', [grown.get(FOLD.count)!, slot, countUpdate], { axis: 1, reduction: 'add' });
   g.output(count, FOLD.out(FOLD.count), 'float32', ['G', 'T']);
   for (const name of radii) g.output(grown.get(name)!, FOLD.out(name), 'float32', ['G', 'T']);
-  g.output(slot, FOLD.slot, 'int64', ['G', 'N']);
   return g.finish();
 }
 
 /** Products of a [G,N,d] and b [G,S,d] rows → [G,N,S]. */
 function similarity(g: GraphBuilder, a: string, b: string): string {
   return timesTransposed(g, a, b, 3);
+}
+
+/** Of each incoming one its most similar slot that takes merges, int64 [G,N], and how similar that is [G,N]. */
+interface Closest {
+  readonly slot: string;
+  readonly likeness: string;
+}
+
+/** likeness [G,N,S] with the slots from the first on; sinks are barred. */
+function closestOpen(g: GraphBuilder, likeness: string, bar: number): Closest {
+  return greatest(g, g.node('Add', [likeness, barred(g, upTo(g, columnsOf(g, likeness)), bar)]));
+}
+
+/** The same slots, unless one of those appended, likeness [G,N,n], is more similar. n may be 0. */
+function laterOpen(g: GraphBuilder, before: Closest, likeness: string, slots: string, bar: number): string {
+  const index = g.node('Add', [upTo(g, columnsOf(g, likeness)), slots]);
+  const open = g.node('Add', [likeness, barred(g, index, bar)]);
+  // So that there is something to look at; less similar than any.
+  const least = g.node('Expand', [g.float(2 * bar), g.node('Shape', [column(g, before.likeness)])]);
+  const appended = greatest(g, g.node('Concat', [open, least], { axis: 2 }));
+  const later = g.node('Greater', [appended.likeness, before.likeness]);
+  return g.node('Where', [later, g.node('Add', [appended.slot, slots]), before.slot]);
+}
+
+/** The lowest index wins. */
+function greatest(g: GraphBuilder, likeness: string): Closest {
+  const at = g.node('ArgMax', [likeness], { axis: -1, keepdims: 1, select_last_index: 0 });
+  const squeezed = (x: string): string => g.node('Squeeze', [x, g.integers(-1)]);
+  return { slot: squeezed(at), likeness: squeezed(g.node('GatherElements', [likeness, at], { axis: -1 })) };
+}
+
+/** Slot numbers → what is added to their similarities. */
+function barred(g: GraphBuilder, slotIndex: string, bar: number): string {
+  return g.node('Where', [g.node('Less', [slotIndex, FOLD.sinks]), g.float(bar), g.float(0)]);
+}
+
+function columnsOf(g: GraphBuilder, x: string): string {
+  return g.node('Shape', [x], { start: 2, end: 3 });
+}
+
+/** 0, 1, ... below `end` int64 [1]. */
+function upTo(g: GraphBuilder, end: string): string {
+  const scalar = (x: string): string => g.node('Squeeze', [x]);
+  return g.node('Range', [scalar(g.integers(0)), scalar(end), scalar(g.integers(1))]);
 }
 
 /**

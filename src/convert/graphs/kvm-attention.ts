@@ -3,7 +3,7 @@
  * checkpoints and for models trained with KVM. Never rotates, projects or scales. Source: kvm.md, Attend.
  *
  * The query heads of a key head are neighbours: [1,H,n,d], [K,g,n,d] and [K,1,g·n,d] are the same numbers in the same order.
- * A chunk is multiplied as [K,1,g·n,d] (each key is packed once), a single token as [K,g,1,d]: products of one row, which
+ * A chunk is multiplied as [1,1,g·n,d], one key head after another (each key is packed once), a single token as [K,g,1,d]: products of one row, which
  * onnxruntime computes without packing. Keys come as columns [d,S], so that neither is transposed in a pass.
  */
 import { FORWARD } from '../../engine/graph-contract.js';
@@ -68,29 +68,87 @@ export class KvmAttention {
     const blockKey = keys(FORWARD.blockKey(layer), 'B');
     const blockValue = values(FORWARD.blockValue(layer), 'B');
 
-    const rows = this.parts === undefined ? 1 : heads / keyHeads;
-    const [ofWindow, ofState] = [this.asRows(windowQuery, rows), this.asRows(stateQuery, rows)];
     this.newKeys.push(key);
     this.newValues.push(value);
+    const parts = {
+      ...{ stateKey, stateValue, stateBias, pastKey, pastValue, blockKey, blockValue },
+      ...{ windowQuery, stateQuery, key, value },
+    };
+    return this.parts === undefined ? this.ofChunk(parts) : this.ofToken(parts, this.parts);
+  }
 
+  /**
+   * One key head after another: what lies between two products of all of them is several times the cache, and so large that
+   * memory is asked for and given back at each (docs/measurements.md, A chunk by key heads).
+   */
+  private ofChunk(parts: LayerParts): string {
+    const { g } = this;
+    const { heads, keyHeads, headSize } = this.sizes;
+    const cut = (x: string): string[] =>
+      g.manyOutputs('Split', [x, g.integers(...Array<number>(keyHeads).fill(1))], keyHeads, { axis: 0 });
+    const rows = (x: string): string => this.asRows(x, 1);
+    const cutParts = mapParts(
+      { ...parts, windowQuery: rows(parts.windowQuery), stateQuery: rows(parts.stateQuery) },
+      cut,
+    );
+    const mixed = Array.from({ length: keyHeads }, (_, head) => this.ofKeyHead(mapParts(cutParts, all => all[head]!)));
+    const byHead = g.node('Reshape', [g.node('Concat', mixed, { axis: 0 }), g.integers(1, heads, -1, headSize)]);
+    return g.node('Reshape', [
+      g.node('Transpose', [byHead], { perm: [0, 2, 1, 3] }),
+      g.integers(1, -1, heads * headSize),
+    ]);
+  }
+
+  /** Queries [1,1,g·n,d], keys and values of one key head → [1,1,g·n,d]. */
+  private ofKeyHead(of: LayerParts): string {
+    const { g } = this;
     const product = (asked: string, columns: string, part: Part): string =>
       this.byHead(g.node('MatMul', [asked, columns]), part, columns, 3);
-    const all = g.node(
+    const fresh = this.byHead(timesTransposed(g, of.windowQuery, of.key, 4), 'new', of.key, 2);
+    const logits = g.node(
       'Concat',
       [
-        g.node('Add', [product(ofState, stateKey, 'state'), stateBias]),
-        product(ofWindow, pastKey, 'past'),
-        g.node('Add', [product(ofWindow, blockKey, 'block'), this.blockBias]),
-        g.node('Add', [this.byHead(timesTransposed(g, ofWindow, key, 4), 'new', key, 2), this.causalBias]),
+        g.node('Add', [product(of.stateQuery, of.stateKey, 'state'), of.stateBias]),
+        product(of.windowQuery, of.pastKey, 'past'),
+        g.node('Add', [product(of.windowQuery, of.blockKey, 'block'), this.blockBias]),
+        g.node('Add', [fresh, this.causalBias]),
       ],
       { axis: -1 },
     );
-    const mixed = this.mix(g.node('Softmax', [all], { axis: -1 }), [stateValue, pastValue, blockValue, value]);
-    const joined = g.integers(1, -1, heads * headSize);
-    if (this.parts !== undefined)
-      return g.node('Reshape', [g.node('Transpose', [mixed], { perm: [2, 0, 1, 3] }), joined]);
-    const byHead = g.node('Reshape', [mixed, g.integers(1, heads, -1, headSize)]);
-    return g.node('Reshape', [g.node('Transpose', [byHead], { perm: [0, 2, 1, 3] }), joined]);
+    const values = g.node('Concat', [of.stateValue, of.pastValue, of.blockValue, of.value], { axis: 2 });
+    const shape = this.shape('weights', () => {
+      const { heads, keyHeads } = this.sizes;
+      const rows = g.node('Mul', [this.newTokens(), g.integers(heads / keyHeads)]);
+      return g.node('Concat', [g.integers(1, 1), rows, g.node('Shape', [values], { start: 2, end: 3 })], { axis: 0 });
+    });
+    return g.node('MatMul', [g.node('Reshape', [g.node('Softmax', [logits], { axis: -1 }), shape]), values]);
+  }
+
+  /** The weights are small: they are cut for the four parts of the values, which stay where they are. */
+  private ofToken(of: LayerParts, sizes: string): string {
+    const { g } = this;
+    const { heads, keyHeads, headSize } = this.sizes;
+    const [ofWindow, ofState] = [of.windowQuery, of.stateQuery].map(x => this.asRows(x, heads / keyHeads));
+    const logits = g.node(
+      'Concat',
+      [
+        g.node('Add', [g.node('MatMul', [ofState!, of.stateKey]), of.stateBias]),
+        g.node('MatMul', [ofWindow!, of.pastKey]),
+        g.node('Add', [g.node('MatMul', [ofWindow!, of.blockKey]), this.blockBias]),
+        g.node('Add', [timesTransposed(g, ofWindow!, of.key, 4), this.causalBias]),
+      ],
+      { axis: -1 },
+    );
+    const cut = g.manyOutputs('Split', [g.node('Softmax', [logits], { axis: -1 }), sizes], 4, { axis: -1 });
+    const values = [of.stateValue, of.pastValue, of.blockValue, of.value];
+    const mixed = g.node(
+      'Sum',
+      cut.map((weights, i) => g.node('MatMul', [weights, values[i]!])),
+    );
+    return g.node('Reshape', [
+      g.node('Transpose', [mixed], { perm: [2, 0, 1, 3] }),
+      g.integers(1, -1, heads * headSize),
+    ]);
   }
 
   /** What the window keeps of the new tokens, all layers in one tensor: fewer to hand over. After the last layer. */
@@ -102,37 +160,13 @@ export class KvmAttention {
     g.output(g.node('Concat', this.newValues, { axis: 0 }), FORWARD.newValues, 'float32', shape);
   }
 
-  /**
-   * weights [K,g,n,S+P+B+n] over values in four parts. For one token the weights are cut in parts (small), for a chunk the
-   * values are joined (smaller than the weights).
-   */
-  private mix(weights: string, values: readonly string[]): string {
-    const { g } = this;
-    if (this.parts !== undefined) {
-      const cut = g.manyOutputs('Split', [weights, this.parts], 4, { axis: -1 });
-      return g.node(
-        'Sum',
-        cut.map((part, i) => g.node('MatMul', [part, values[i]!])),
-      );
-    }
-    const all = g.node('Concat', values, { axis: 2 });
-    const shape = this.shape('weights', () => {
-      const { heads, keyHeads } = this.sizes;
-      const rows = g.node('Mul', [this.newTokens(), g.integers(heads / keyHeads)]);
-      const size = g.node('Shape', [all], { start: 2, end: 3 });
-      return g.node('Concat', [g.integers(keyHeads, 1), rows, size], { axis: 0 });
-    });
-    return g.node('MatMul', [g.node('Reshape', [weights, shape]), all]);
-  }
-
-  /** A product's rows by query head: [K,1,g·n,m] → [K,g,n,m], m as in that dimension of `like`. A part may be empty. */
+  /** A product's rows by query head: [1,1,g·n,m] → [1,g,n,m], m as in that dimension of `like`. A part may be empty. */
   private byHead(rows: string, part: Part, like: string, dimension: number): string {
-    if (this.parts !== undefined) return rows;
     const { g } = this;
     const { heads, keyHeads } = this.sizes;
     const shape = this.shape(part, () => {
       const size = g.node('Shape', [like], { start: dimension, end: dimension + 1 });
-      return g.node('Concat', [g.integers(keyHeads, heads / keyHeads), this.newTokens(), size], { axis: 0 });
+      return g.node('Concat', [g.integers(1, heads / keyHeads), this.newTokens(), size], { axis: 0 });
     });
     return g.node('Reshape', [rows, shape], { allowzero: 1 });
   }
@@ -157,3 +191,13 @@ export class KvmAttention {
 }
 
 type Part = 'state' | 'past' | 'block' | 'new';
+
+/** What attention takes in a layer, of all key heads or of one, by name. */
+type LayerParts<T = string> = Readonly<
+  Record<'stateKey' | 'stateValue' | 'stateBias' | 'pastKey' | 'pastValue' | 'blockKey' | 'blockValue', T> &
+    Record<keyof AttentionInputs, T>
+>;
+
+function mapParts<From, To>(parts: LayerParts<From>, of: (part: From) => To): LayerParts<To> {
+  return Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, of(part)])) as LayerParts<To>;
+}
