@@ -98,15 +98,26 @@ export interface Candidate extends Block {
   readonly stretch?: number;
 }
 
-/** The best candidates, best first; of overlapping ones the better, and at most `perText` of a file or a stretch of it. */
+/**
+ * The best candidates, best first; of overlapping ones the better. Of a file or a stretch of it there are more than `perText`
+ * only where nothing else is left, as in a folder of one document.
+ */
 export function* distinct(candidates: readonly Candidate[], perText: number): Generator<Candidate> {
   const taken = new Map<string, Candidate[]>();
-  for (const candidate of [...candidates].sort(byScore)) {
-    const before = taken.get(candidate.path) ?? [];
-    if (before.filter(({ stretch }) => stretch === candidate.stretch).length >= perText) continue;
-    if (before.some(other => other.startLine <= candidate.endLine && candidate.startLine <= other.endLine)) continue;
-    taken.set(candidate.path, [...before, candidate]);
-    yield candidate;
+  let waiting = [...candidates].sort(byScore);
+  for (const most of [perText, Infinity]) {
+    const later: Candidate[] = [];
+    for (const candidate of waiting) {
+      const before = taken.get(candidate.path) ?? [];
+      if (before.some(other => other.startLine <= candidate.endLine && candidate.startLine <= other.endLine)) continue;
+      if (before.filter(({ stretch }) => stretch === candidate.stretch).length >= most) {
+        later.push(candidate);
+        continue;
+      }
+      taken.set(candidate.path, [...before, candidate]);
+      yield candidate;
+    }
+    waiting = later;
   }
 }
 

@@ -220,7 +220,7 @@ suite('ranking', () => {
     assert.deepEqual(standardised([-Infinity]), [0]);
   });
 
-  test('of overlapping places the better one stays, and only so many of a file', () => {
+  test('of overlapping places the better one stays, and only so many of a file before all others', () => {
     const at = (path: string, startLine: number, endLine: number, score: number) => ({
       path,
       startLine,
@@ -230,7 +230,7 @@ suite('ranking', () => {
     const all = [at('a', 1, 9, 1), at('a', 3, 5, 2), at('a', 20, 25, 0.5), at('a', 30, 31, 0.4), at('b', 1, 2, 0.3)];
     assert.deepEqual(
       [...distinct(all, 2)].map(({ path, startLine }) => `${path}:${startLine}`),
-      ['a:3', 'a:20', 'b:1'],
+      ['a:3', 'a:20', 'b:1', 'a:30'],
     );
   });
 });
