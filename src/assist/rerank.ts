@@ -4,7 +4,7 @@
  */
 import type { ProgressListener } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
-import type { RecalledSpan } from '../memory/index.js';
+import { linesOf, type RecalledSpan } from '../memory/index.js';
 import { fitting, type Show } from './prompt.js';
 
 /** Chosen on the tuning part of `npm run bench -- answers`: docs/measurements.md, Reranking. */
@@ -12,8 +12,8 @@ const CHOICE = {
   /** Places are read again whose score is so close to the best one's. */
   near: 0.7,
   most: 6,
-  /** Of each place, the lines about the question. */
-  tokens: 110,
+  /** Of each place. */
+  tokens: 150,
   /** What a nat counts beside recall's score. */
   perNat: 0.1,
 } as const;
@@ -36,13 +36,22 @@ export async function reranked(
   const countTokens = (text: string): Promise<number> => engine.countTokens(text);
   const texts: string[] = [];
   for (const span of near) {
-    const passage = await fitting(span, CHOICE.tokens, asFile, countTokens, question);
+    const passage = await fitting(excerptOf(span), CHOICE.tokens, asFile, countTokens);
     texts.push(`${passage?.text ?? `File ${span.path}:`}\n\nQuestion about these lines: `);
   }
   const nats = await engine.lossAfter(texts, question, { signal: options.signal });
   const order = near.map((span, at) => ({ span, value: span.score - CHOICE.perNat * nats[at]! }));
   order.sort((a, b) => b.value - a.value);
   return [...order.map(({ span }) => span), ...spans.slice(near.length)];
+}
+
+/** What names the place, and the lines that the question finds most. */
+function excerptOf(span: RecalledSpan): RecalledSpan {
+  const { focus, startLine } = span;
+  if (!focus || focus.startLine === startLine) return span;
+  const lines = linesOf(span.text);
+  const found = lines.slice(focus.startLine - startLine, focus.endLine - startLine + 1);
+  return { ...span, text: [lines[0], ...found].join('\n') };
 }
 
 const asFile: Show = ({ path }, lines) => `File ${path}:\n${lines.join('\n')}`;

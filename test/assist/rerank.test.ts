@@ -36,6 +36,14 @@ suite('reranking', () => {
     assert.equal(engine.asked[0], 'File a:\nlines of a\n\nQuestion about these lines: ');
   });
 
+  test('of a long place its first line and those that the question finds most', async () => {
+    const text = Array.from({ length: 30 }, (_, i) => `line ${i + 11}`).join('\n');
+    const long = { ...spanOf('a', 1, text), startLine: 11, endLine: 40, focus: { startLine: 20, endLine: 21 } };
+    const engine = engineOf({ a: 1, b: 1 });
+    await reranked({ engine, question, spans: [long, spanOf('b', 1)] });
+    assert.equal(engine.asked[0], 'File a:\nline 11\nline 20\nline 21\n\nQuestion about these lines: ');
+  });
+
   test('a nat more does not outweigh what recall says clearly', async () => {
     const spans = [spanOf('a', 3), spanOf('b', 2.5)];
     assert.deepEqual(await reranked({ engine: engineOf({ a: 11, b: 10 }), question, spans }), spans);
