@@ -26,16 +26,22 @@ const MASKED = -1e30;
 /** A block's buffer grows by so many rows: each of them costs products, each growth a copy. */
 const GROWTH = 64;
 
-/** Buffers of `rows` rows: [G,rows,d], columns [G,d,rows], gates [G,rows]. */
-interface Buffers extends WindowRows {
+/** What attention reads of so many rows. */
+interface Attended {
   readonly rows: number;
-  /** The keys again, as attention reads them. */
+  /** Keys [G,d,rows]. */
   readonly columns: Float32Array;
+  /** [G,rows,d]. */
+  readonly values: Float32Array;
 }
+
+/** Buffers of `rows` rows: [G,rows,d], columns [G,d,rows], gates [G,rows]. */
+type Buffers = WindowRows & Attended;
 
 export class Window {
   /** Full. */
-  private past: (Buffers & WindowBlock)[] = [];
+  private past: WindowBlock[] = [];
+  private joined: Attended;
   private block: Buffers;
   private firstPosition = 0;
   private filled = 0;
@@ -52,6 +58,7 @@ export class Window {
   ) {
     this.groups = groupsOf(architecture);
     this.block = this.buffers(0);
+    this.joined = this.block;
     this.blockTensors = this.tensorsOf(this.block);
     this.pastTensors = this.blockTensors;
   }
@@ -83,10 +90,15 @@ export class Window {
     return floats(new Float32Array(this.block.rows).fill(MASKED, this.filled), [1, 1, 1, this.block.rows]);
   }
 
-  /** Puts n tokens behind the last: keys and values [G,n,d], gates [G,n] where the window has them. At most `room`. */
+  /**
+   * Puts n tokens behind the last: keys and values [G,n,d], gates [G,n] where the window has them. At most `room`. Those of
+   * a whole chunk are kept as they are, not copied.
+   */
   append({ keys, values, gates }: WindowRows, n: number): void {
     const { headSize } = this.architecture;
-    this.reserve(this.filled + n);
+    const whole = n === this.chunk;
+    if (whole) this.use({ keys, values, ...(gates && { gates }), rows: n, columns: new Float32Array(keys.length) });
+    else this.reserve(this.filled + n);
     const { block, filled, groups } = this;
     const put = (target: Float32Array, from: Float32Array, size: number): void => {
       for (let group = 0; group < groups; group++) {
@@ -94,9 +106,11 @@ export class Window {
         target.set(rows, (group * block.rows + filled) * size);
       }
     };
-    put(block.keys, keys, headSize);
-    put(block.values, values, headSize);
-    if (block.gates) put(block.gates, gates!, 1);
+    if (!whole) {
+      put(block.keys, keys, headSize);
+      put(block.values, values, headSize);
+      if (block.gates) put(block.gates, gates!, 1);
+    }
     for (let group = 0; group < groups; group++) {
       for (let i = 0; i < headSize; i++) {
         const column = (group * headSize + i) * block.rows + filled;
@@ -112,13 +126,14 @@ export class Window {
    */
   roll(spare = 0): WindowBlock[] {
     if (this.filled < this.chunk) return [];
-    this.past.push({ ...this.block, firstPosition: this.firstPosition });
+    const { keys, values, gates } = this.block;
+    this.past.push({ keys, values, ...(gates && { gates }), firstPosition: this.firstPosition });
     const leaving = this.past.splice(0, Math.max(0, this.past.length - (this.windowChunks - 1 + spare)));
+    this.joined = this.join(leaving.length * this.chunk);
+    this.pastTensors = this.tensorsOf(this.joined);
     this.firstPosition += this.chunk;
-    this.block = this.buffers(0);
+    this.use(this.buffers(0));
     this.filled = 0;
-    this.blockTensors = this.tensorsOf(this.block);
-    this.pastTensors = this.joinPast();
     return leaving;
   }
 
@@ -127,6 +142,7 @@ export class Window {
     const copy = new Window(this.architecture, this.chunk, this.windowChunks, this.gated);
     const { rows, keys, values, columns, gates } = this.block;
     copy.past = [...this.past];
+    copy.joined = this.joined;
     copy.pastTensors = this.pastTensors;
     copy.block = {
       ...{ rows, keys: keys.slice(), values: values.slice(), columns: columns.slice() },
@@ -148,8 +164,12 @@ export class Window {
   /** Makes the block's buffer large enough for so many rows. */
   private reserve(rows: number): void {
     if (rows <= this.block.rows) return;
-    this.block = this.resized(Math.min(this.chunk, Math.ceil(rows / GROWTH) * GROWTH));
-    this.blockTensors = this.tensorsOf(this.block);
+    this.use(this.resized(Math.min(this.chunk, Math.ceil(rows / GROWTH) * GROWTH)));
+  }
+
+  private use(block: Buffers): void {
+    this.block = block;
+    this.blockTensors = this.tensorsOf(block);
   }
 
   /** The block's tokens in buffers of so many rows. */
@@ -171,28 +191,28 @@ export class Window {
     return this.gated ? { ...buffers, gates: floatsOf(1) } : buffers;
   }
 
-  private joinPast(): LayerTensors {
-    const [first] = this.past;
-    if (!first) return this.tensorsOf(this.buffers(0));
-    if (this.past.length === 1) return this.tensorsOf(first);
+  /** Past rows without the first `gone`, and the block, which is full; what was joined before is left as it is. */
+  private join(gone: number): Attended {
+    const { joined, block, chunk, groups } = this;
+    const kept = joined.rows + chunk - gone;
+    if (kept === 0) return this.buffers(0);
+    if (kept === chunk) return block;
     const { headSize } = this.architecture;
-    const rows = this.pastRows;
-    const join = (pick: (block: Buffers) => Float32Array, runs: number, size: number): Float32Array => {
-      const joined = new Float32Array(runs * rows * size);
-      const run = this.chunk * size;
-      this.past.forEach((block, i) => {
-        copyRuns(pick(block), joined.subarray(i * run), runs, run, rows * size, run);
-      });
-      return joined;
+    const join = (before: Float32Array, last: Float32Array, runs: number, size: number): Float32Array => {
+      const all = new Float32Array(runs * kept * size);
+      const old = kept - chunk;
+      copyRuns(before.subarray(gone * size), all, runs, joined.rows * size, kept * size, old * size);
+      copyRuns(last, all.subarray(old * size), runs, chunk * size, kept * size, chunk * size);
+      return all;
     };
-    return this.tensorsOf({
-      rows,
-      columns: join(block => block.columns, this.groups * headSize, 1),
-      values: join(block => block.values, this.groups, headSize),
-    });
+    return {
+      rows: kept,
+      columns: join(joined.columns, block.columns, groups * headSize, 1),
+      values: join(joined.values, block.values, groups, headSize),
+    };
   }
 
-  private tensorsOf({ columns, values, rows }: Pick<Buffers, 'columns' | 'values' | 'rows'>): LayerTensors {
+  private tensorsOf({ columns, values, rows }: Attended): LayerTensors {
     return layerTensors(this.architecture, columns, values, rows);
   }
 }
