@@ -3,13 +3,14 @@
  * decode, several cuts. Logits to 1e-4, states to 5e-4 (the tolerances of the golden data's README).
  */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import type { Schedule } from '../../src/engine/index.js';
 import type { Model } from '../../src/engine/model.js';
 import { KvmSession, prefill } from '../../src/engine/session.js';
 import { assertClose, goldenPath } from '../oracle/golden.js';
 import * as rules from '../reference/chunks.js';
 import { RetrofitOracle } from '../reference/retrofit.js';
-import { tinyModel, tinyReading, tinyText, tinyVariants } from '../reference/tiny-model.js';
+import { tinyModel, tinyReading, tinyText, tinyVariants, writeTinyModel } from '../reference/tiny-model.js';
 import { LOGITS, huggingFaceCases, measureHuggingFace } from './parity.js';
 import { TinyFolder } from './tiny-engine.js';
 import type { Variant } from './tiny-engine.js';
@@ -115,6 +116,26 @@ function assertSlots(session: KvmSession, oracle: RetrofitOracle): void {
     5e-4,
   );
 }
+
+suite('engine against oracle: key heads', function () {
+  this.timeout(60_000);
+
+  // A chunk attends one key head after another, so one for all query heads and one for each are the ends.
+  for (const keyHeads of [1, 6])
+    test(`${keyHeads} for 6 query heads: logits of 100 tokens, by chunk and token by token`, async () => {
+      const tiny = tinyModel({ keyHeads });
+      const source = join(folder.path, `${keyHeads}-checkpoint`);
+      writeTinyModel(tiny, source);
+      const model = await folder.convert(source, `key-heads-${keyHeads}`, 'f32', { kvm: tinyReading });
+      const ids = [...tinyText('llama')].slice(0, 100);
+      const oracle = new RetrofitOracle({ ...tiny, ...tinyReading, schedule: rules.keepEverything() });
+      const expected = oracle.feed(ids).flatMap(row => [...row]);
+      for (const cut of [() => 16, () => 1]) {
+        const session = await KvmSession.start(model, { schedule: { kind: 'keepEverything' } });
+        assertClose('logits', await logitsOf(session, ids, cut), expected, 1e-4);
+      }
+    });
+});
 
 suite('engine: golden logits of Hugging Face models', function () {
   this.timeout(60_000);
