@@ -9,14 +9,15 @@ import { join } from 'node:path';
 import { LongviewError, messageOf } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import type { Architecture, KvmSettings, Manifest, Quantisation, RecallSettings } from '../engine/graph-contract.js';
-import { FILES, MANIFEST_FILE, MANIFEST_FORMAT } from '../engine/graph-contract.js';
+import { FILES, MANIFEST_FILE, MANIFEST_FORMAT, layersForRecall } from '../engine/graph-contract.js';
 import type { BackboneConfig, BackboneKvm, Checkpoint, DecoderConfig } from './checkpoint/index.js';
 import { checkCheckpoint, openCheckpoint } from './checkpoint/index.js';
 import { oracleLogits } from './float-oracle.js';
 import { backboneGraph } from './graphs/backbone-graph.js';
 import type { TrainedFold } from './graphs/fold-graph.js';
 import { foldGraph, readGraph, scoreGraph, scoreRowsGraph, tokensGraph } from './graphs/fold-graph.js';
-import { forwardGraph } from './graphs/forward-graph.js';
+import { forwardGraph, lowerPart } from './graphs/forward-graph.js';
+import type { StoredModel } from './graphs/forward-graph.js';
 import { storeBackbone } from './store-backbone.js';
 import { highestTokenId } from './token-ids.js';
 import { storeWeights } from './store-weights.js';
@@ -119,6 +120,7 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   const { architecture, fold: trained } = written;
   const { headSize } = architecture;
   if (quantisation !== 'f16') await put(FILES.prefill, written.prefill);
+  if (written.lower) await put(FILES.lower, written.lower.graph);
   await put(FILES.decode, written.decode);
   await put(FILES.tokens, tokensGraph(headSize, trained));
   const sums = trained ? 'all' : 'none';
@@ -153,6 +155,7 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
     architecture,
     kvm: written.kvm,
     recall: entry.recall,
+    lowerLayers: written.lower?.layers,
     endTokens: checkpoint.config.eosIds,
     verification: { prompt, difference: 0, tolerance: TOLERANCE[quantisation], stride },
     fingerprint: '',
@@ -188,6 +191,7 @@ interface Written {
   readonly kvm: KvmSettings;
   readonly prefill: Uint8Array;
   readonly decode: Uint8Array;
+  readonly lower?: { readonly graph: Uint8Array; readonly layers: number };
   readonly fold?: TrainedFold;
 }
 
@@ -203,7 +207,15 @@ async function writeDecoder(
     kvm: { ...defaultKvmSettings, ...options.entry.kvm },
     prefill: forwardGraph(stored, FILES.weights, 'prefill'),
     decode: forwardGraph(stored, FILES.weights, 'decode'),
+    lower: lowerGraph(stored, options),
   };
+}
+
+/** Where float16 leaves one graph for all, a third would take its memory again. */
+function lowerGraph(stored: StoredModel, { entry: { recall }, quantisation }: ConvertOptions): Written['lower'] {
+  const layers = recall && layersForRecall(recall);
+  if (layers === undefined || layers >= stored.layers.length || quantisation === 'f16') return undefined;
+  return { graph: forwardGraph(lowerPart(stored, layers), FILES.weights, 'prefill', false), layers };
 }
 
 /** All but the prefix is the checkpoint's own: it was trained so. */

@@ -15,6 +15,8 @@ export const FILES = {
   /** Absent where the weights are float16: they become float32 in memory, once a graph, so `decode` does both. */
   prefill: 'prefill.onnx',
   decode: 'decode.onnx',
+  /** `prefill` as far as the highest layer with a recall head, without logits (`Manifest.lowerLayers`). */
+  lower: 'lower.onnx',
   weights: 'weights.bin',
   tokens: 'tokens.onnx',
   fold: 'fold.onnx',
@@ -290,6 +292,11 @@ export interface RecallCalibration {
   readonly fitted: RecallFigures;
 }
 
+/** Layers that a text has to go through for the keys of all recall heads. */
+export function layersForRecall({ heads }: RecallSettings): number {
+  return 1 + Math.max(-1, ...heads.map(([layer]) => layer));
+}
+
 export interface Manifest {
   readonly format: typeof MANIFEST_FORMAT;
   readonly name: string;
@@ -299,6 +306,8 @@ export interface Manifest {
   readonly architecture: Architecture;
   readonly kvm: KvmSettings;
   readonly recall?: RecallSettings;
+  /** Layers of `lower.onnx`; absent where there is none. */
+  readonly lowerLayers?: number;
   /** Token ids that end an answer. */
   readonly endTokens: readonly number[];
   /** What was checked after writing: a prompt's logits against the float oracle. */

@@ -51,6 +51,7 @@ const manifestShape = z.looseObject({
       contentless: text,
     })
     .nullish(),
+  lowerLayers: count(1024).optional(),
   endTokens: z.array(z.number().int()),
   files: z.array(
     z.looseObject({

@@ -7,10 +7,10 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { LongviewError } from '../base/index.js';
 import type { ProviderChoice } from './engine.js';
-import { FILES } from './graph-contract.js';
+import { FILES, layersForRecall } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
 import { readManifest } from './manifest.js';
-import type { NodePlaces, Tensor } from './ort.js';
+import type { NodePlaces, SessionSettings, Tensor } from './ort.js';
 import { Graph, chooseProvider, floats } from './ort.js';
 import { Folder } from './state.js';
 
@@ -29,6 +29,7 @@ export type ForwardRole = 'prefill' | 'decode';
 
 export class Model {
   private readonly masks = new Map<number, Tensor>();
+  private lowerModel: Promise<Model> | undefined;
 
   private constructor(
     readonly path: string,
@@ -38,6 +39,7 @@ export class Model {
     readonly scoreRows: Graph,
     readonly folder: Folder,
     readonly provider: ProviderChoice,
+    private readonly settings: SessionSettings,
   ) {}
 
   /**
@@ -99,13 +101,29 @@ export class Model {
       await Graph.load(join(path, FILES.scoreRows), settings),
       await Folder.load(path, settings, manifest.kvm.trained),
       provider,
+      settings,
     );
+  }
+
+  /**
+   * The same model as far as its recall heads, without logits; this one where it has no such graph. Loaded when it is first
+   * asked for: its weights are in memory once more.
+   */
+  lower(): Promise<Model> {
+    const { lowerLayers: layers, recall, architecture } = this.manifest;
+    if (layers === undefined || !recall || layersForRecall(recall) > layers) return Promise.resolve(this);
+    this.lowerModel ??= Graph.load(join(this.path, FILES.lower), this.settings).then(prefill => {
+      const manifest = { ...this.manifest, architecture: { ...architecture, layers, kvmLayers: layers } };
+      const { path, score, scoreRows, folder, provider, settings } = this;
+      return new Model(path, manifest, { prefill }, score, scoreRows, folder, provider, settings);
+    });
+    return this.lowerModel;
   }
 
   /** The form that takes a pass of `n` new tokens. */
   roleOf(n: number): ForwardRole {
     if (hasOneGraph(this.manifest)) return 'decode';
-    return n <= DECODE_TOKENS && this.provider.name === 'cpu' ? 'decode' : 'prefill';
+    return n <= DECODE_TOKENS && this.forward.decode ? 'decode' : 'prefill';
   }
 
   graphOf(role: ForwardRole): Graph {
@@ -138,6 +156,8 @@ export class Model {
   }
 
   async dispose(): Promise<void> {
+    const lower = await this.lowerModel;
+    await lower?.graphOf('prefill').release();
     for (const graph of this.graphs()) await graph.release();
   }
 

@@ -74,7 +74,7 @@ export async function readText(
 
   const gistSlots = request.gistSlots ?? gistSlotsFor(ids.length);
   const gist = gistSlots > 0 ? new GistBuilder(model, ids.length, gistSlots) : undefined;
-  const session = await KvmSession.start(model, {
+  const session = await KvmSession.start(gist ? model : await model.lower(), {
     schedule: readingSchedule(model),
     windowChunks: kvm.readingWindowChunks,
     ...(gist && { onLeaving: tokens => gist.add(tokens) }),

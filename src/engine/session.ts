@@ -123,7 +123,8 @@ export class KvmSession {
     const role = this.model.roleOf(n);
     const graph = this.model.graphOf(role);
     const rotation = rotationOf(this.model.manifest.architecture.frequencies, this.tokensSeen, n);
-    const outputs: string[] = [FORWARD.logits, FORWARD.newKeys, FORWARD.newValues];
+    const outputs: string[] = [FORWARD.newKeys, FORWARD.newValues];
+    if (options.logitRows.length > 0) outputs.push(FORWARD.logits);
     if (trained) outputs.push(FORWARD.newGates);
     outputs.push(...(options.queryLayers ?? []).map(FORWARD.query));
     if (this.carried) outputs.push(...this.carried.outputs);
@@ -134,7 +135,7 @@ export class KvmSession {
     const firstPosition = this.tokensSeen;
     this.tokensSeen += n;
     return {
-      logits: floatData(result[FORWARD.logits]!),
+      logits: result[FORWARD.logits] ? floatData(result[FORWARD.logits]!) : new Float32Array(0),
       queries: new Map((options.queryLayers ?? []).map(layer => [layer, floatData(result[FORWARD.query(layer)]!)])),
       keys,
       rotation,

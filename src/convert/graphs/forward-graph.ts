@@ -34,7 +34,22 @@ export interface StoredModel {
   readonly head: StoredLinear;
 }
 
-export function forwardGraph(model: StoredModel, weightsFile: string, use: 'prefill' | 'decode'): Uint8Array {
+/** A model's first layers, enough for their keys and values. */
+export function lowerPart(model: StoredModel, layers: number): StoredModel {
+  return {
+    ...model,
+    architecture: { ...model.architecture, layers, kvmLayers: layers },
+    layers: model.layers.slice(0, layers),
+  };
+}
+
+/** `withLogits`: false leaves out all that only they need, which is most of the last layer. */
+export function forwardGraph(
+  model: StoredModel,
+  weightsFile: string,
+  use: 'prefill' | 'decode',
+  withLogits = true,
+): Uint8Array {
   const { layers, width, heads, keyHeads, headSize, vocabulary } = model.architecture;
   const activations: Activations = use === 'prefill' ? 'float32' : 'int8';
   const epsilon = { epsilon: { float: model.normEpsilon } };
@@ -95,9 +110,11 @@ export function forwardGraph(model: StoredModel, weightsFile: string, use: 'pref
   });
   attention.outputs();
 
-  const [, last] = residualNorm(g, x, delta, g.weight('final_norm', model.finalNorm), epsilon);
-  const wanted = g.node('Gather', [last, logitRows], { axis: 1 });
-  g.output(linear(g, wanted, model.head, activations), FORWARD.logits, 'float32', [1, 'r', vocabulary]);
+  if (withLogits) {
+    const [, last] = residualNorm(g, x, delta, g.weight('final_norm', model.finalNorm), epsilon);
+    const wanted = g.node('Gather', [last, logitRows], { axis: 1 });
+    g.output(linear(g, wanted, model.head, activations), FORWARD.logits, 'float32', [1, 'r', vocabulary]);
+  }
   if (layers !== model.layers.length || width <= 0) throw new Error('The layers do not fit the architecture.');
   return g.finish();
 }
