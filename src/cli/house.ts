@@ -6,7 +6,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LongviewError, codeOf, type Disposable } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
-import { budgetsOf, openWorkspaceMemory, type WorkspaceMemory } from '../memory/index.js';
+import { budgetsOf, openWorkspaceMemory, type UserBudgets, type WorkspaceMemory } from '../memory/index.js';
 import { dataFolder, findModel, probesFile, type InstalledModel } from '../models/index.js';
 import type { Surface } from './surface.js';
 
@@ -16,15 +16,13 @@ export interface Call {
   readonly signal: AbortSignal;
 }
 
-export interface GlobalFlags {
+/** Budgets: of commands that have them. */
+export interface GlobalFlags extends UserBudgets {
   readonly data?: string;
   readonly model?: string;
   readonly threads?: number;
   readonly provider?: string;
   readonly json?: boolean;
-  /** Budgets in MB, of commands that have them. */
-  readonly ram?: number;
-  readonly disk?: number;
 }
 
 export interface House extends Disposable {
@@ -68,7 +66,7 @@ async function openHouse(call: Call, root: string, flags: GlobalFlags): Promise<
   const model = await installedModel(data, flags.model);
   let starting: Promise<Engine> | undefined;
   const engine = (): Promise<Engine> => (starting ??= start(data, flags, call));
-  const settings = budgetsOf(flags.ram, flags.disk);
+  const settings = budgetsOf(flags);
   const memory = await openWorkspaceMemory({
     root,
     data,

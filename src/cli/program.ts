@@ -74,6 +74,11 @@ export function buildProgram(call: Call): Command {
       'disk that the memory may take (default: a fifth of what is free, 20,000 at most)',
       wholeNumber,
     )
+    .option(
+      '--state <tokens>',
+      'files of so many tokens make up the workspace state (default: 30,000; 0: none); reading others is faster',
+      wholeNumber,
+    )
     .option('--json', 'one JSON object on stdout')
     .option('--yes', 'download the model without asking if it is missing')
     .action(async (dir: string, _flags, command: Command) => {

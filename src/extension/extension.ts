@@ -88,4 +88,5 @@ const serverSettings = [
   setting.provider,
   setting.ram,
   setting.disk,
+  setting.state,
 ];

@@ -40,6 +40,7 @@ export const setting = {
   provider: 'engine.provider',
   ram: 'memory.ram',
   disk: 'memory.disk',
+  state: 'memory.state',
   startReading: 'reading.start',
   cpuShare: 'reading.cpuShare',
   onBattery: 'reading.onBattery',

@@ -12,6 +12,7 @@ export function serverOptions(): ServerOptions {
     threads: settings.get<number>(setting.threads) || undefined,
     ram: settings.get<number>(setting.ram) || undefined,
     disk: settings.get<number>(setting.disk) || undefined,
+    state: settings.get<number>(setting.state),
     provider: text(setting.provider),
   };
 }

@@ -9,11 +9,11 @@ import { COARSENESSES, coarsenessOf, memoryEndings, memoryKeyOf } from './memory
 import { RUNS_OF_COARSER_SLOT, SLOTS_PER_COARSER_SLOT, type Coarseness, type MemorySettings } from './settings.js';
 import {
   fileMemoryBytes,
+  filePart,
   isOfUse,
   mergedProvenance,
   partsOf,
   type FileMemory,
-  type FilePart,
   type LedgerRow,
   type MemoryKey,
   type Store,
@@ -123,7 +123,7 @@ export class Budget {
         write.putRow({
           ...row,
           state: row.state === 'read' ? 'coarse' : row.state,
-          parts: partsOf(row).map(part => (part.key === key ? partOf(part, newKey, coarse) : part)),
+          parts: partsOf(row).map(part => (part.key === key ? filePart(part.firstLine, newKey, coarse) : part)),
           ...(level === 3 && { gist: undefined }),
         });
       });
@@ -182,10 +182,6 @@ function sizeOf(memory: FileMemory): Size {
 
 function provenanceBytes({ slotStart, lines, weights, spans }: FileMemory['provenance']): number {
   return slotStart.byteLength + lines.byteLength + weights.byteLength + (spans?.byteLength ?? 0);
-}
-
-function partOf({ firstLine }: FilePart, key: MemoryKey, { tokens, recall }: FileMemory): FilePart {
-  return { key, firstLine, tokens, slots: recall.slots };
 }
 
 function withoutSlots({ groups, headSize }: PackedSlots): PackedSlots {

@@ -16,7 +16,7 @@ export type { OpenOptions } from './open.js';
 export { EXPORT_EXTENSION } from './portable/index.js';
 export type { ExportReport, ImportReport } from './portable/index.js';
 export type { Shard } from './shards.js';
-export { budgetsOf } from './budget-defaults.js';
+export { budgetsOf, type UserBudgets } from './budget-defaults.js';
 export { DEFAULT_SETTINGS } from './settings.js';
 export { filesOf } from './source-files.js';
 export type { SourceFiles, SourceText } from './source-files.js';

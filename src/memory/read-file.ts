@@ -8,12 +8,14 @@ import type { Engine, PackedSlots, Reading } from '../engine/index.js';
 import type { Budget } from './budget.js';
 import { unlessForgotten } from './forgetting.js';
 import { wasForgotten } from './forgotten.js';
+import type { GistRoom } from './gist-room.js';
 import { GiveWay } from './give-way.js';
 import { COARSENESSES, coarsenessOf, memoryEndings, memoryKeyOf } from './memory-keys.js';
 import { eachPart, hashOfPart, type TextPart } from './parts.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles, SourceText } from './source-files.js';
 import {
+  filePart,
   keysOf,
   partsOf,
   provenanceOf,
@@ -38,6 +40,8 @@ export interface ReadParts {
   readonly onProgress?: ProgressListener;
   /** `RefreshOptions.cpuShare`, as it is now. */
   readonly share?: () => number | undefined;
+  /** Which files get gists. */
+  readonly gists: GistRoom;
   /** What is written is told to it, and room is made after each part. */
   readonly budget?: Budget;
   /** The file that is being read now. */
@@ -85,7 +89,7 @@ export async function readFile(
   const { seen, parts, tokens, read, unwritten } = found;
   const levels = parts.map(({ key }) => coarsenessOf(key, path, memoryEndings(work.model, work.settings)) ?? 0);
   const hasGists = levels.every(level => level < 3);
-  const needsGist = parts.length > 1 && hasGists;
+  const needsGist = parts.length > 1 && hasGists && parts.every(part => !part.noGist);
   const gist = needsGist ? await gistOfParts(path, found, work) : undefined;
   if (needsGist && gist === undefined) return isForgotten();
   const after = read > 0 ? await files.read(path, work.signal) : undefined;
@@ -100,6 +104,7 @@ export async function readFile(
     });
   });
   if (!isKept) return isForgotten();
+  if (read > 0) parts.forEach(part => work.gists.take(part));
   if (unwritten) work.budget?.add(unwritten.key, unwritten.memory);
   await work.budget?.keep();
   return { tokens, read };
@@ -137,9 +142,12 @@ async function readParts(
     await way.step();
   }
   // What the file was before is looked up part by part.
-  const former = new Set(keysOf(store.ledger.get(path) ?? rowOf(path, seen, [], store)));
+  const before = store.ledger.get(path);
+  const former = new Set(keysOf(before ?? rowOf(path, seen, [], store)));
+  const withGist = work.gists.isFor(before);
   const parts: FilePart[] = [];
   const hashes: string[] = [];
+  const onTokensAfter = (done: number) => (more: number) => onTokens(done + more);
   let [tokens, read] = [0, 0];
   let unwritten: PartsOfFile['unwritten'];
   for (const { start, end, firstLine } of cuts) {
@@ -148,10 +156,9 @@ async function readParts(
     const contentHash = cuts.length === 1 ? seen.contentHash : hashOfPart(own);
     const fineKey = memoryKeyOf(path, contentHash, model, settings);
     const known = knownMemory(path, contentHash, work);
-    const before = tokens;
     const key = known?.key ?? fineKey;
-    const memory = known?.memory ?? (await readMemory(path, contentHash, own, work, done => onTokens(before + done)));
-    parts.push({ key, firstLine, tokens: memory.tokens, slots: memory.recall.slots });
+    const memory = known?.memory ?? (await readMemory(path, contentHash, own, withGist, work, onTokensAfter(tokens)));
+    parts.push(filePart(firstLine, key, memory));
     hashes.push(contentHash);
     tokens += memory.tokens;
     if (known) continue;
@@ -193,13 +200,17 @@ async function readMemory(
   path: string,
   contentHash: string,
   text: string,
+  withGist: boolean,
   { engine, settings, signal, share }: ReadParts,
   onProgress: (tokens: number) => void,
 ): Promise<FileMemory> {
   const running = await engine();
   const { tokensPerRecallSlot } = settings;
   const options = { signal, onProgress, cpuShare: share?.() };
-  const reading = await running.read({ label: path, text, tokensPerRecallSlot }, options);
+  const reading = await running.read(
+    { label: path, text, tokensPerRecallSlot, ...(!withGist && { gistSlots: 0 }) },
+    options,
+  );
   return { path, contentHash, ...valuesOf(reading) };
 }
 

@@ -8,6 +8,7 @@ import type { Engine } from '../engine/index.js';
 import { Budget } from './budget.js';
 import { bringBackForgotten } from './forgetting.js';
 import { placedKeys } from './kept-state.js';
+import { GistRoom } from './gist-room.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { isToBeRead, scanLedger, type ScanResult } from './ledger-scan.js';
 import type { LedgerView } from './ledger-view.js';
@@ -96,7 +97,8 @@ export class Refresher {
     const { store, files, settings, log } = this.parts;
     const { waiting } = await scanLedger({ ...work, store, files });
     work.onScanned();
-    await lookUpFiles(waiting, { ...work, store, files, model, settings, log });
+    const gists = new GistRoom(store.ledger.all(), settings);
+    await lookUpFiles(waiting, { ...work, store, files, model, settings, log, gists });
   }
 
   private async becomeReader({ signal, onProgress, onScanned }: RefreshWork): Promise<ReaderLease> {
@@ -131,11 +133,23 @@ export class Refresher {
     }
     const budget = new Budget({ ...work, store, engine, model, settings, log }, key => index.ramOf(key));
     await budget.keep();
+    const gists = new GistRoom(store.ledger.all(), settings);
     let paths = [...wanted].filter(only);
     for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
       if (paths.length > 0) {
         const onFile = (path: string | undefined): void => void (this.reading = path);
-        const read = await readFiles(paths, { ...work, store, files, engine, model, settings, log, onFile, budget });
+        const read = await readFiles(paths, {
+          ...work,
+          store,
+          files,
+          engine,
+          model,
+          settings,
+          log,
+          onFile,
+          gists,
+          budget,
+        });
         counts.read += read.read;
         counts.failed += read.failed;
         counts.tokens += read.tokens;

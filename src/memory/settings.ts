@@ -7,6 +7,8 @@ export interface MemorySettings {
   readonly tokensPerRecallSlot: number;
   /** Slots of the workspace state at most. */
   readonly stateBudget: number;
+  /** Tokens of files that get a gist, of which the workspace state is made; what is read after them is for recall alone. */
+  readonly stateTokens: number;
   /** Larger files are skipped. */
   readonly maxFileBytes: number;
   /** Globs to leave out, in `.gitignore` syntax: the editor's excludes. */
@@ -28,6 +30,8 @@ export interface MemorySettings {
 export const DEFAULT_SETTINGS: MemorySettings = {
   tokensPerRecallSlot: 4,
   stateBudget: 2048,
+  // As far as a state was measured to help (docs/measurements.md, Does the state earn its place?).
+  stateTokens: 30_000,
   maxFileBytes: 50_000_000,
   exclude: [],
   named: [],

@@ -9,7 +9,7 @@ import { dropState, keepState, keptState, loadState, membersOf, placesOf, type K
 import { MOST_BUDGET_CHANGE, MOST_IN_ONE_PATCH, MOST_PATCHED, stateSlots, type MemorySettings } from './settings.js';
 import { patchedIdentity, stateDigest } from './state-blob.js';
 import { StatesInEngine } from './states-in-engine.js';
-import { keysOf, partsOf, tokensOf, type LedgerRow, type Store } from './store/index.js';
+import { keysOf, partsOf, type LedgerRow, type Store } from './store/index.js';
 import type { WorkOptions } from './workspace-memory.js';
 
 export interface StateWork extends WorkOptions {
@@ -53,8 +53,9 @@ export class StateKeeper {
    */
   async bringUpToDate(rows: readonly LedgerRow[], work: StateWork): Promise<LedgerRow[]> {
     const ordered = [...rows].sort((a, b) => (a.path < b.path ? -1 : 1));
-    const keys = ordered.flatMap(row => partsOf(row).map(part => part.key));
-    const tokens = ordered.reduce((sum, row) => sum + tokensOf(row), 0);
+    const parts = ordered.flatMap(row => partsOf(row).filter(part => !part.noGist));
+    const keys = parts.map(part => part.key);
+    const tokens = parts.reduce((sum, part) => sum + part.tokens, 0);
     const wanted = this.wanted(keys, tokens, work.model);
     if (wanted.keys.length === 0 || wanted.budget < 1) {
       if (this.stored()) await dropState(this.store);

@@ -9,6 +9,8 @@ export interface ServerOptions {
   readonly threads?: number;
   /** Budgets in MB of recall's memory and a folder's disk; shares of the machine when missing. */
   readonly ram?: number;
+  /** Tokens that the workspace state is made of. */
+  readonly state?: number;
   readonly disk?: number;
   /** Execution provider; chosen by probing when missing or `auto`. */
   readonly provider?: string;

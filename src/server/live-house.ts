@@ -52,7 +52,7 @@ export class LiveHouse implements Disposable {
       const model = await findModel(this.data, this.options.model).catch(() => undefined);
       throwIfCancelled(this.closing.signal);
       const { data, engine, log } = this;
-      const settings = budgetsOf(this.options.ram, this.options.disk);
+      const settings = budgetsOf(this.options);
       memory = openWorkspaceMemory({ root, data, engine, model: model?.description, settings, log });
       this.memories.set(root, memory);
       memory.catch(() => this.memories.delete(root));

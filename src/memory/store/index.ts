@@ -5,7 +5,17 @@ export { compactStore, isMarkedForCompaction } from './compact.js';
 export { storeFolder } from './store-folder.js';
 export { decodeFileMemory, encodeFileMemory, fileMemoryBytes, fileMemoryKey } from './file-memory.js';
 export type { FileMemory, GistMemory, MemoryHead, MemoryIdentity, MemoryKey, RecallMemory } from './file-memory.js';
-export { LEDGER_STATES, gistKeyOf, isOfUse, isWhole, keysOf, partsOf, slotsOf, tokensOf } from './ledger-row.js';
+export {
+  LEDGER_STATES,
+  filePart,
+  gistKeyOf,
+  isOfUse,
+  isWhole,
+  keysOf,
+  partsOf,
+  slotsOf,
+  tokensOf,
+} from './ledger-row.js';
 export type { FilePart, LedgerRow, LedgerState } from './ledger-row.js';
 export { mergedProvenance, pairsOfSlot, provenanceOf } from './provenance.js';
 export type { Provenance } from './provenance.js';

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { failed, ok } from '../../base/index.js';
 import type { Result } from '../../base/index.js';
-import type { MemoryKey } from './file-memory.js';
+import type { FileMemory, MemoryKey } from './file-memory.js';
 import { FrameKind, frameJson, unframeJson } from './frame.js';
 
 export const LEDGER_STATES = ['waiting', 'reading', 'read', 'stale', 'coarse', 'skipped'] as const;
@@ -20,6 +20,13 @@ export interface FilePart {
   readonly tokens: number;
   /** Recall slots of each head. */
   readonly slots: number;
+  /** Its memory has recall slots alone. */
+  readonly noGist?: true;
+}
+
+/** Of the part that begins at that line of its file. */
+export function filePart(firstLine: number, key: MemoryKey, { tokens, recall, gist }: FileMemory): FilePart {
+  return { key, firstLine, tokens, slots: recall.slots, ...(gist.slots === 0 && { noGist: true }) };
 }
 
 /** What is known of one file that was seen. */
