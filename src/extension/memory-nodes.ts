@@ -135,10 +135,13 @@ export function figureNodes({ tokens, state, recall, store }: StatusReply): Memo
     icon,
     ...(tooltip !== undefined && { tooltip }),
   });
-  const ratio = state.slots > 0 ? ` · ${t('{0} tokens a slot', (tokens / state.slots).toFixed(1))}` : '';
+  const ratio =
+    state.slots > 0 ? ` · ${t('{0} tokens a slot', ((state.tokens ?? tokens) / state.slots).toFixed(1))}` : '';
+  const part = state.tokens !== undefined && state.tokens < tokens;
+  const made = part ? t('Of the {0} tokens read first: longview.memory.state', count(state.tokens)) : undefined;
   return [
     figure(t('Tokens read'), count(tokens), 'book'),
-    figure(t('State'), `${t('{0} slots', count(state.slots))}${ratio} · ${megabytes(state.bytes)}`, 'database'),
+    figure(t('State'), `${t('{0} slots', count(state.slots))}${ratio} · ${megabytes(state.bytes)}`, 'database', made),
     figure(t('Recall'), `${t('{0} slots', count(recall.slots))} · ${megabytes(recall.bytes)}`, 'search'),
     figure(t('Store'), megabytes(store.bytes), 'archive', store.path),
   ];

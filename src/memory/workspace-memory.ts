@@ -34,8 +34,13 @@ export interface WorkspaceStatus {
   /** Counts of the skipped files by reason, the largest first. */
   readonly skipped: Readonly<Record<string, number>>;
   readonly tokens: number;
-  /** `made` is absent where there is no state: it is composed at the next reading or question. */
-  readonly state: { readonly slots: number; readonly bytes: number; readonly made?: 'composed' | 'patched' };
+  /** `made` and `tokens`, those of the files in it, are absent where there is none: it is composed at the next reading or question. */
+  readonly state: {
+    readonly slots: number;
+    readonly bytes: number;
+    readonly made?: 'composed' | 'patched';
+    readonly tokens?: number;
+  };
   readonly recall: { readonly slots: number; readonly bytes: number };
   readonly store: { readonly path: string; readonly bytes: number };
 }

@@ -21,7 +21,7 @@ export function skippedOf(rows: readonly Pick<LedgerRow, 'state' | 'reason'>[]):
 export function statusOf(
   rows: readonly LedgerRow[],
   store: Store,
-  state: { slots: number; bytes: number; patchedTokens: number } | undefined,
+  state: { slots: number; bytes: number; tokens: number; patchedTokens: number } | undefined,
   storeBytes: number,
 ): WorkspaceStatus {
   const remembered = rows.filter(row => partsOf(row).length > 0);
@@ -31,7 +31,10 @@ export function statusOf(
     skipped: skippedOf(rows),
     tokens: remembered.reduce((sum, row) => sum + tokensOf(row), 0),
     state: state
-      ? { slots: state.slots, bytes: state.bytes, made: state.patchedTokens > 0 ? 'patched' : 'composed' }
+      ? {
+          ...{ slots: state.slots, bytes: state.bytes, tokens: state.tokens },
+          made: state.patchedTokens > 0 ? 'patched' : 'composed',
+        }
       : { slots: 0, bytes: 0 },
     recall: { slots, bytes: slots * bytesOfRecallSlot(remembered, store) },
     store: { path: store.folder, bytes: storeBytes },

@@ -145,7 +145,13 @@ export interface StatusReply {
   readonly skipped?: Readonly<Record<string, number>>;
   readonly tokens: number;
   /** `made` is absent where there is no state. */
-  readonly state: { readonly slots: number; readonly bytes: number; readonly made?: 'composed' | 'patched' };
+  readonly state: {
+    readonly slots: number;
+    readonly bytes: number;
+    readonly made?: 'composed' | 'patched';
+    /** Of the files in it. */
+    readonly tokens?: number;
+  };
   readonly recall: { readonly slots: number; readonly bytes: number };
   readonly store: { readonly path: string; readonly bytes: number };
 }

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { defaultKvmSettings } from '../../src/convert/index.js';
 import { openEngine } from '../../src/engine/index.js';
 import type { Engine, Reading, ReadRequest } from '../../src/engine/index.js';
+import { engineOf } from '../../src/engine/local-engine.js';
 import { gistSlotsFor } from '../../src/engine/reader.js';
 import { assertClose } from '../oracle/golden.js';
 import * as rules from '../reference/chunks.js';
@@ -16,8 +17,8 @@ import { RetrofitOracle } from '../reference/retrofit.js';
 import { distinctTokens, tinyModel, tinyReading, tinyVariants } from '../reference/tiny-model.js';
 import { fromOracle, grownByOracle, mergedByOracle } from './oracle-rules.js';
 import { TinyFolder } from './tiny-engine.js';
-import { openShared, sharedTextModel } from './tiny-shared.js';
-import { START, recallKeyHeads, tinyTextModel } from './tiny-text-model.js';
+import { loadModel, openShared, sharedTextModel } from './tiny-shared.js';
+import { START, recall, recallKeyHeads, tinyTextModel } from './tiny-text-model.js';
 
 const NO_SLOT = 0xffffffff;
 const { sinks, chunk } = tinyReading;
@@ -83,7 +84,7 @@ suite('reading a text', function () {
 
     const reading = await read(text, { label, gistSlots: 20 });
     assert.equal(reading.tokens, ids.length);
-    const { gist: packed, recall } = reading;
+    const { gist: packed, recall: kept } = reading;
     assert.deepEqual([packed.groups, packed.slots, packed.headSize], [GROUPS, 20, HEAD]);
     assert.deepEqual(packed.counts, gist.count);
     assertClose('key radii', packed.keyRadii, gist.keyRadius, 1e-4);
@@ -91,9 +92,9 @@ suite('reading a text', function () {
     assertMeans('gist keys', packed.keys, packed.keyScales, gist.keySum, gist.count);
     assertMeans('gist values', packed.values, packed.valueScales, gist.valueSum, gist.count);
     const slots = fromOracle(merged.state);
-    assert.deepEqual([recall.heads, recall.slots, recall.headSize], [4, slots.slots, HEAD]);
-    assert.deepEqual(recall.counts, slots.count);
-    assertMeans('recall keys', recall.keys, recall.scales, slots.keySum, slots.count);
+    assert.deepEqual([kept.heads, kept.slots, kept.headSize], [4, slots.slots, HEAD]);
+    assert.deepEqual(kept.counts, slots.count);
+    assertMeans('recall keys', kept.keys, kept.scales, slots.keySum, slots.count);
     const provenance = merged.slotOf.flatMap(own => [...new Array<number>(sinks).fill(NO_SLOT), ...own]);
     assert.deepEqual([...reading.slotOfToken], provenance);
   });
@@ -123,6 +124,25 @@ suite('reading a text', function () {
       assert.deepEqual([...lineOfToken], expected, JSON.stringify(text));
       assert.equal(tokens, PREFIX_TOKENS + Buffer.byteLength(text));
     }
+  });
+
+  test('without a gist through the layers up to the highest recall head: the same recall slots, bit by bit', async () => {
+    const heads = [[1, 0], [1, 4], [0, 3], [0, 1], [1, 2]] as const; // prettier-ignore
+    const { path } = await tinyTextModel(folder, 'lower', { recall: { ...recall, heads } });
+    const model = await loadModel(path);
+    assert.equal(model.manifest.lowerLayers, 2);
+    const lower = await model.lower();
+    assert.deepEqual([lower.manifest.architecture.kvmLayers, await model.lower()], [2, lower]);
+    const own = await engineOf(model);
+    const whole = await own.read({ label: 'a.ts', text: long, tokensPerRecallSlot: 4 });
+    const short = await own.read({ label: 'a.ts', text: long, tokensPerRecallSlot: 4, gistSlots: 0 });
+    assert.ok(whole.gist.slots > 0 && short.gist.slots === 0);
+    assert.deepEqual({ ...short, gist: undefined }, { ...whole, gist: undefined });
+  });
+
+  test('a model whose recall heads need all layers reads through all of them', async () => {
+    const model = await loadModel(await sharedTextModel());
+    assert.deepEqual([model.manifest.lowerLayers, await model.lower()], [undefined, model]);
   });
 
   const long = Array.from({ length: 40 }, (_, i) => `export const name${i} = ${i * 37};\n`).join('');
