@@ -41,7 +41,6 @@ export type {
   RecalledPlace,
   Selection,
   SentenceEvent,
-  StatusReply,
   SummarizeParams,
   SummaryReply,
   SummarySentence,
@@ -70,3 +69,4 @@ export type {
 } from './panel.js';
 export type { Method, ParamsOf, ReplyOf, RequestTypes } from './requests.js';
 export type { ServerOptions } from './server-options.js';
+export type { StatusReply } from './status-reply.js';

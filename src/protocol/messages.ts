@@ -3,6 +3,7 @@
  * Types and method names only: nothing here runs. Lines count from 1, paths are relative to the folder with `/`,
  * times are milliseconds. Fields may be added, never renamed.
  */
+import type { StatusReply } from './status-reply.js';
 
 /** Requests, client to server. Each may be cancelled; a failure's `data` is a `Failure`. */
 export const method = {
@@ -137,23 +138,6 @@ export interface AskReply {
   };
   readonly model: string;
   readonly provider: string;
-}
-
-export interface StatusReply {
-  readonly coverage: CoverageCounts;
-  /** Counts of the skipped files by reason, the largest first. */
-  readonly skipped?: Readonly<Record<string, number>>;
-  readonly tokens: number;
-  /** `made` is absent where there is no state. */
-  readonly state: {
-    readonly slots: number;
-    readonly bytes: number;
-    readonly made?: 'composed' | 'patched';
-    /** Of the files in it. */
-    readonly tokens?: number;
-  };
-  readonly recall: { readonly slots: number; readonly bytes: number };
-  readonly store: { readonly path: string; readonly bytes: number };
 }
 
 /** `longview/read`. */

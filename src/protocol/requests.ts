@@ -23,11 +23,11 @@ import type {
   RecallAtReply,
   RecallParams,
   RecallReply,
-  StatusReply,
   SummarizeParams,
   SummaryReply,
   WorkParams,
 } from './messages.js';
+import type { StatusReply } from './status-reply.js';
 
 interface Request<P, R> {
   readonly params: P;
