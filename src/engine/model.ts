@@ -112,10 +112,16 @@ export class Model {
   lower(): Promise<Model> {
     const { lowerLayers: layers, recall, architecture } = this.manifest;
     if (layers === undefined || !recall || layersForRecall(recall) > layers) return Promise.resolve(this);
-    this.lowerModel ??= Graph.load(join(this.path, FILES.lower), this.settings).then(prefill => {
-      const manifest = { ...this.manifest, architecture: { ...architecture, layers, kvmLayers: layers } };
+    const load = async (): Promise<Model> => {
       const { path, score, scoreRows, folder, provider, settings } = this;
+      const prefill = await Graph.load(join(path, FILES.lower), settings);
+      const manifest = { ...this.manifest, architecture: { ...architecture, layers, kvmLayers: layers } };
       return new Model(path, manifest, { prefill }, score, scoreRows, folder, provider, settings);
+    };
+    this.lowerModel ??= load().catch((error: unknown) => {
+      // The next reading tries again.
+      this.lowerModel = undefined;
+      throw error;
     });
     return this.lowerModel;
   }
@@ -156,7 +162,7 @@ export class Model {
   }
 
   async dispose(): Promise<void> {
-    const lower = await this.lowerModel;
+    const lower = await this.lowerModel?.catch(() => undefined);
     await lower?.graphOf('prefill').release();
     for (const graph of this.graphs()) await graph.release();
   }
