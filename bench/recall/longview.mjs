@@ -30,11 +30,11 @@ export async function openModel(threads = 2) {
 
 /**
  * Reads the folder where that was not done before: memories stay in the cache. One store for each model and number of tokens a
- * slot, since what was read once counts as read whatever they are now.
+ * slot, with gists or without, since what was read once counts as read whatever they are now.
  */
-export async function readFolder(engine, folder, tokensPerRecallSlot) {
-  const data = join(cacheFolder(), `memories-${tokensPerRecallSlot}-${engine.model.fingerprint.slice(0, 8)}`);
-  const memory = await openWorkspaceMemory({ root: folder, data, engine, settings: { tokensPerRecallSlot } });
+export async function readFolder(engine, folder, tokensPerRecallSlot, stateTokens = 0) {
+  const data = join(cacheFolder(), `memories-${tokensPerRecallSlot}-${engine.model.fingerprint.slice(0, 8)}${stateTokens > 0 ? '-gists' : ''}`);
+  const memory = await openWorkspaceMemory({ root: folder, data, engine, settings: { tokensPerRecallSlot, stateTokens } });
   try {
     const { filesRead, tokensRead, readMs } = await memory.refresh({ state: false });
     if (filesRead > 0) note(`  read ${filesRead} files, ${tokensRead} tokens, in ${Math.round(readMs / 1000)} s`);

@@ -16,7 +16,7 @@ const PLACES = 12;
 
 /** `targets` with `passages` (best first) and `files` (the best ones), neither of a target's own file. */
 export async function withRecalled(engine, { folder }, targets) {
-  const { data } = await readFolder(engine, folder, DEFAULT_SETTINGS.tokensPerRecallSlot);
+  const { data } = await readFolder(engine, folder, DEFAULT_SETTINGS.tokensPerRecallSlot, Infinity);
   const memory = await openWorkspaceMemory({ root: folder, data, engine });
   try {
     const out = [];
