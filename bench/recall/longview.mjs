@@ -33,8 +33,16 @@ export async function openModel(threads = 2) {
  * slot, with gists or without, since what was read once counts as read whatever they are now.
  */
 export async function readFolder(engine, folder, tokensPerRecallSlot, stateTokens = 0) {
-  const data = join(cacheFolder(), `memories-${tokensPerRecallSlot}-${engine.model.fingerprint.slice(0, 8)}${stateTokens > 0 ? '-gists' : ''}`);
-  const memory = await openWorkspaceMemory({ root: folder, data, engine, settings: { tokensPerRecallSlot, stateTokens } });
+  const data = join(
+    cacheFolder(),
+    `memories-${tokensPerRecallSlot}-${engine.model.fingerprint.slice(0, 8)}${stateTokens > 0 ? '-gists' : ''}`,
+  );
+  const memory = await openWorkspaceMemory({
+    root: folder,
+    data,
+    engine,
+    settings: { tokensPerRecallSlot, stateTokens },
+  });
   try {
     const { filesRead, tokensRead, readMs } = await memory.refresh({ state: false });
     if (filesRead > 0) note(`  read ${filesRead} files, ${tokensRead} tokens, in ${Math.round(readMs / 1000)} s`);
