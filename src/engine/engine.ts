@@ -37,6 +37,8 @@ export interface ModelDescription {
   /** Bytes of one slot of all layers, packed. */
   readonly bytesPerSlot: number;
   readonly quantisation: string;
+  /** Layers that a text goes through that is read without a gist; absent where those are all. */
+  readonly lowerLayers?: number;
   readonly provider: ProviderChoice;
   /** Recall heads of the model's entry: query heads, and for each the index of its key head among the recall key heads. */
   readonly recall: {

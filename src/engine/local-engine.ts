@@ -195,6 +195,7 @@ function describe(model: Model, heads: RecallHeads): ModelDescription {
     // Keys and values as int8, and five float32 numbers a group.
     bytesPerSlot: groupsOf(manifest.architecture) * (2 * headSize + 20),
     quantisation: manifest.quantisation,
+    lowerLayers: model.lowerLayers,
     provider: model.provider,
     recall: { keyHeads: heads.keyHeads.length, keyHeadOf: heads.keyHeadOf, parameters: heads.parameters },
   };

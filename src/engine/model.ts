@@ -105,17 +105,24 @@ export class Model {
     );
   }
 
+  /** Of the graph of the lower layers, where they are enough for the recall heads, which may have been chosen anew. */
+  get lowerLayers(): number | undefined {
+    const { lowerLayers, recall } = this.manifest;
+    return recall && lowerLayers !== undefined && layersForRecall(recall) <= lowerLayers ? lowerLayers : undefined;
+  }
+
   /**
    * The same model as far as its recall heads, without logits; this one where it has no such graph. Loaded when it is first
    * asked for: its weights are in memory once more.
    */
   lower(): Promise<Model> {
-    const { lowerLayers: layers, recall, architecture } = this.manifest;
-    if (layers === undefined || !recall || layersForRecall(recall) > layers) return Promise.resolve(this);
+    const { lowerLayers: layers } = this;
+    if (layers === undefined) return Promise.resolve(this);
     const load = async (): Promise<Model> => {
       const { path, score, scoreRows, folder, provider, settings } = this;
       const prefill = await Graph.load(join(path, FILES.lower), settings);
-      const manifest = { ...this.manifest, architecture: { ...architecture, layers, kvmLayers: layers } };
+      const architecture = { ...this.manifest.architecture, layers, kvmLayers: layers };
+      const manifest = { ...this.manifest, architecture };
       return new Model(path, manifest, { prefill }, score, scoreRows, folder, provider, settings);
     };
     this.lowerModel ??= load().catch((error: unknown) => {

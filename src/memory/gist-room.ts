@@ -1,6 +1,6 @@
 /**
  * Which files are read with a gist: those of the first so many tokens of a workspace, and those that had one before. The
- * others are read for recall alone, through fewer layers (engine/model, `lower`). Never reads files.
+ * others are read for recall alone, where that is faster (engine/model, `lower`). Never reads files.
  */
 import type { MemorySettings } from './settings.js';
 import { partsOf, type FilePart, type LedgerRow } from './store/index.js';

@@ -205,10 +205,12 @@ async function readMemory(
   onProgress: (tokens: number) => void,
 ): Promise<FileMemory> {
   const running = await engine();
-  const { tokensPerRecallSlot } = settings;
+  const { tokensPerRecallSlot, stateTokens } = settings;
+  // Where a gist takes no longer, there is one.
+  const noGist = !withGist && (stateTokens === 0 || running.model.lowerLayers !== undefined);
   const options = { signal, onProgress, cpuShare: share?.() };
   const reading = await running.read(
-    { label: path, text, tokensPerRecallSlot, ...(!withGist && { gistSlots: 0 }) },
+    { label: path, text, tokensPerRecallSlot, ...(noGist && { gistSlots: 0 }) },
     options,
   );
   return { path, contentHash, ...valuesOf(reading) };

@@ -15,6 +15,7 @@ suite('gists of a workspace', () => {
   setup(async () => {
     folder = await Folder.of(files);
     engine = new FakeEngine();
+    Object.assign(engine.model, { lowerLayers: 1 });
     asked = new Map();
     const read = engine.read.bind(engine);
     engine.read = (request, options) => {
@@ -53,6 +54,12 @@ suite('gists of a workspace', () => {
     await folder.write('e.txt', words('elder'));
     await other.refresh();
     assert.deepEqual([...asked], [['e.txt', 0]], 'another process knows what has gists');
+  });
+
+  test('all files, where reading without gists is no faster', async () => {
+    Object.assign(engine.model, { lowerLayers: undefined });
+    await opened({ stateTokens: 60 });
+    assert.deepEqual(withGist(), Object.keys(files));
   });
 
   test('none at all: no state, and answers are recalled', async () => {
