@@ -1,4 +1,4 @@
-// `npm run bench -- COMMAND …`, or `longview bench …` from a clone: the figures of docs/measurements.md, made by the engine itself.
+// `npm run bench -- COMMAND …`, or `longview bench …` from a clone: the figures of docs/measurements, made by the engine itself.
 // Never part of the tests: these need a quiet machine and patience. Loss and speed use the installed default model.
 import { readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,6 +1,6 @@
 """Writes the three documents of `npm run bench -- loss`: files of Python's own library, put together with a fixed seed.
 
-Maintainers' tool; the figures in docs/measurements.md are from Python 3.11. Usage: python3 bench/loss-documents.py FOLDER
+Maintainers' tool; the figures in docs/measurements are from Python 3.11. Usage: python3 bench/loss-documents.py FOLDER
 """
 import glob
 import os

@@ -117,7 +117,7 @@ export const reportRepositories = [
   },
 ];
 
-/** Asked for definitions alone; which were looked at is said in docs/measurements.md. */
+/** Asked for definitions alone; which were looked at is said in docs/measurements. */
 export const definitionRepositories = [
   {
     name: 'knex',

@@ -291,7 +291,7 @@ const MOST_NAMES = 24;
 
 /**
  * What is recalled for: about lines that are selected, a question such as "Where is it thrown?" says little, and the names in
- * them say what it is about. The whole lines found fewer of the right places (docs/measurements.md).
+ * them say what it is about. The whole lines found fewer of the right places (docs/measurements).
  */
 function soughtFor(question: string, selection: AskRequest['selection']): string {
   if (!selection) return question;

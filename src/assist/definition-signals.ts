@@ -9,7 +9,7 @@ export interface Use {
   readonly context: UseContext;
 }
 
-/** Chosen by reason, then measured (docs/measurements.md); only their order of size matters. */
+/** Chosen by reason, then measured (docs/measurements); only their order of size matters. */
 const weights = {
   named: 4,
   namedFolder: 2.5,

@@ -61,7 +61,7 @@ interface Weighed extends Signals {
 const MOST_LIKELY = 12;
 /** The model weighs the best of these by the other signals. */
 const MOST_WEIGHED = 24;
-/** What a nat of attention is worth beside the other signals, and how many count; measured (docs/measurements.md). */
+/** What a nat of attention is worth beside the other signals, and how many count; measured (docs/measurements). */
 const MODEL_WEIGHT = 0.5;
 const MOST_NATS = 4;
 

@@ -7,7 +7,7 @@ import type { Engine } from '../engine/index.js';
 import { linesOf, type RecalledSpan } from '../memory/index.js';
 import { fitting, type Show } from './prompt.js';
 
-/** Chosen on the tuning part of `npm run bench -- answers`: docs/measurements.md, Reranking. */
+/** Chosen on the tuning part of `npm run bench -- answers`: docs/measurements, Reranking. */
 const CHOICE = {
   /** Places are read again whose score is so close to the best one's. */
   near: 0.7,

@@ -146,7 +146,7 @@ function exactLines({ path, startLine, endLine }: Place, sections: readonly Sect
 }
 
 function questionOf({ kind, name }: Section, { about }: SentenceTask, style: PromptStyle): string {
-  // A small model does best with the lines alone and one plain instruction (docs/measurements.md).
+  // A small model does best with the lines alone and one plain instruction (docs/measurements).
   if (style === 'plain') return 'Summarize this in one sentence.';
   const what =
     about === 'file'

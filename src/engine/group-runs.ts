@@ -5,7 +5,7 @@
 import type { Graph, Tensor } from './ort.js';
 import { joinedRows, rowsOf } from './ort.js';
 
-/** Similarities at once, 4 MB. Measured: docs/measurements.md, Where the time goes. */
+/** Similarities at once, 4 MB. Measured: docs/measurements, Where the time goes. */
 const NUMBERS_AT_ONCE = 2 ** 20;
 
 /** Groups that make a run of at most that many similarities; at least 1. */

@@ -21,7 +21,7 @@ import type { TextTokenizer } from './tokenizer.js';
 /**
  * An ordinary checkpoint reads a text through window and sinks alone: what leaves the window goes into the gist, which later
  * readers attend to. The recall heads were fitted on keys read so; reading through a growing state cost recall and time
- * (docs/measurements.md). A model trained with KVM reads through its state, as it was trained.
+ * (docs/measurements). A model trained with KVM reads through its state, as it was trained.
  */
 function readingSchedule({ manifest }: Model): Schedule {
   return manifest.kvm.trained?.schedule ?? { kind: 'windowOnly' };

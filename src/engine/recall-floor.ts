@@ -3,7 +3,7 @@ import type { RecallParameters } from './engine.js';
 
 /**
  * Slots of the memories that floors are stated for. A softmax over k times as many slots leaves each about a k-th of its
- * mass, so the floor has to go with it: else what a large memory finds drowns in the floor (docs/measurements.md, Recall).
+ * mass, so the floor has to go with it: else what a large memory finds drowns in the floor (docs/measurements, Recall).
  */
 const STATED_FOR_SLOTS = 3000;
 

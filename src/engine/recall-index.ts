@@ -22,7 +22,7 @@ import { SpanMass, sharedSlots } from './span-scores.js';
 import type { SharedSlots } from './span-scores.js';
 import type { TextTokenizer } from './tokenizer.js';
 
-/** When a memory is scored coarsely, and how many of its slots one by one even then. Measured: docs/measurements.md, Scoring. */
+/** When a memory is scored coarsely, and how many of its slots one by one even then. Measured: docs/measurements, Scoring. */
 export interface CoarseLimits {
   /** Slots up to which each is scored: a million tokens where 4 are merged into one. */
   readonly exactSlots: number;

@@ -4,7 +4,7 @@
  */
 import type { HeadSlots } from './span-scores.js';
 
-/** Slots of a block. Measured: docs/measurements.md, Scoring. */
+/** Slots of a block. Measured: docs/measurements, Scoring. */
 export const BLOCK_SLOTS = 2048;
 
 /** Slots of one text, or their clusters: int8 [K,S,d] mean keys, float32 [K,S] their units and logs of their tokens. */

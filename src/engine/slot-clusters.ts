@@ -8,7 +8,7 @@ import type { SlotTable } from './slot-blocks.js';
 import type { SlotScorer } from './slot-softmax.js';
 import { spreadRows } from './compress.js';
 
-/** Slots of a cluster, on average. Measured: docs/measurements.md, Scoring. */
+/** Slots of a cluster, on average. Measured: docs/measurements, Scoring. */
 const SLOTS_PER_CLUSTER = 8;
 /** Only slots of one stretch meet in a cluster, so what clusters cost grows with their number. */
 const STRETCH_SLOTS = 1024;

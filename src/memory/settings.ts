@@ -30,7 +30,7 @@ export interface MemorySettings {
 export const DEFAULT_SETTINGS: MemorySettings = {
   tokensPerRecallSlot: 4,
   stateBudget: 2048,
-  // As far as a state was measured to help (docs/measurements.md, Does the state earn its place?).
+  // As far as a state was measured to help (docs/measurements, Does the state earn its place?).
   stateTokens: 30_000,
   maxFileBytes: 50_000_000,
   exclude: [],
@@ -67,7 +67,7 @@ export const RUNS_OF_COARSER_SLOT = [8, 4] as const;
 
 /**
  * Of the tokens in the workspace state: when more than this share came or went by patches since it was composed, it is
- * composed again (docs/measurements.md, A changed file).
+ * composed again (docs/measurements, A changed file).
  */
 export const MOST_PATCHED = 0.1;
 /** When more than this share comes or goes at once, patching it would not be worth it. */

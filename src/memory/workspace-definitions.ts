@@ -65,7 +65,7 @@ const READ_AT_ONCE = 16;
 const FRESH_MS = 1000;
 /** Files whose slots stay at hand. */
 const SLOT_FILES = 64;
-/** Tokens before the name that the model reads: more take longer than a hover may (docs/measurements.md). */
+/** Tokens before the name that the model reads: more take longer than a hover may (docs/measurements). */
 export const LOOK_UP_TOKENS = 64;
 
 export class DefinitionFinder implements WorkspaceDefinitions {

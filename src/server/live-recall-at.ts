@@ -7,7 +7,7 @@ import type { DefinitionCandidate, RecallAtReply } from '../protocol/index.js';
 import type { RecallAtBackend } from './backend.js';
 import type { LiveHouse } from './live-house.js';
 
-/** A hover stays under 300 ms. The model is not asked: among definitions of one name it chose no better than chance (docs/measurements.md). */
+/** A hover stays under 300 ms. The model is not asked: among definitions of one name it chose no better than chance (docs/measurements). */
 const patienceMs = { list: 1500, model: 0 };
 
 const nothing: RecallAtReply = {

@@ -1,4 +1,4 @@
-/** The judge of `npm run bench -- answers`, and its set: what the figures of docs/measurements.md rest on. */
+/** The judge of `npm run bench -- answers`, and its set: what the figures of docs/measurements rest on. */
 import assert from 'node:assert/strict';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';

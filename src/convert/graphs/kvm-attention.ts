@@ -79,7 +79,7 @@ export class KvmAttention {
 
   /**
    * One key head after another: what lies between two products of all of them is several times the cache, and so large that
-   * memory is asked for and given back at each (docs/measurements.md, Folds and chunks).
+   * memory is asked for and given back at each (docs/measurements, Folds and chunks).
    */
   private ofChunk(parts: LayerParts): string {
     const { g } = this;
