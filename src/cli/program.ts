@@ -62,23 +62,13 @@ export function buildProgram(call: Call): Command {
       const { runSummarize } = await import('./commands/summarize.js');
       await runSummarize(call, path, command.optsWithGlobals<SummarizeFlags>());
     });
-  program
+  const read = program
     .command('read')
     .description('read what is new or changed in a folder')
     .argument('<dir>', 'the folder')
     .option('--shard <i/n>', 'only the i-th of n shares of its files, for n machines', shard)
-    .option('--cpu-share <percent>', "at most so much of the machine's processor time, by pauses", percent)
-    .option('--ram <MB>', 'memory that recall may take (default: an eighth of the machine)', wholeNumber)
-    .option(
-      '--disk <MB>',
-      'disk that the memory may take (default: a fifth of what is free, 20,000 at most)',
-      wholeNumber,
-    )
-    .option(
-      '--state <tokens>',
-      'files of so many tokens make up the workspace state (default: 30,000; 0: none); reading others is faster',
-      wholeNumber,
-    )
+    .option('--cpu-share <percent>', "at most so much of the machine's processor time, by pauses", percent);
+  withBudgets(read)
     .option('--json', 'one JSON object on stdout')
     .option('--yes', 'download the model without asking if it is missing')
     .action(async (dir: string, _flags, command: Command) => {
@@ -137,14 +127,14 @@ export function buildProgram(call: Call): Command {
       const { runImport } = await import('./commands/import.js');
       await runImport(call, dir, files, command.optsWithGlobals<GlobalFlags>());
     });
-  program
+  const mcp = program
     .command('mcp')
     .description('serve the memory to other agents (Model Context Protocol over stdin and stdout)')
-    .argument('[dir...]', 'the folders that may be asked about (default: the roots of the client)')
-    .action(async (dirs: string[], _flags, command: Command) => {
-      const { runMcp } = await import('./commands/mcp.js');
-      await runMcp(call, dirs, command.optsWithGlobals<GlobalFlags>());
-    });
+    .argument('[dir...]', 'the folders that may be asked about (default: the roots of the client)');
+  withBudgets(mcp).action(async (dirs: string[], _flags, command: Command) => {
+    const { runMcp } = await import('./commands/mcp.js');
+    await runMcp(call, dirs, command.optsWithGlobals<GlobalFlags>());
+  });
   program
     .command('calibrate')
     .description('find and fit the recall heads of a model, from commented code')
@@ -160,6 +150,21 @@ export function buildProgram(call: Call): Command {
     });
   addModelCommands(program, call);
   return program;
+}
+
+function withBudgets(command: Command): Command {
+  return command
+    .option('--ram <MB>', 'memory that recall may take (default: an eighth of the machine)', wholeNumber)
+    .option(
+      '--disk <MB>',
+      'disk that the memory may take (default: a fifth of what is free, 20,000 at most)',
+      wholeNumber,
+    )
+    .option(
+      '--state <tokens>',
+      'files of so many tokens make up the workspace state (default: 30,000; 0: none); reading others is faster',
+      tokens,
+    );
 }
 
 function addModelCommands(program: Command, call: Call): void {
@@ -226,6 +231,11 @@ function addModelCommands(program: Command, call: Call): void {
 
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1 to 999,999.');
+  return Number(text);
+}
+
+function tokens(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0 to 999,999,999.');
   return Number(text);
 }
 

@@ -340,6 +340,11 @@ suite('longview mcp', function () {
     assert.ok(await isGone(pid));
   });
 
+  test('it takes what the editor passes of its settings, 0 tokens of a state too', async () => {
+    const { client } = await connect([work, '--ram', '100', '--disk', '1000', '--state', '0']);
+    assert.ok((await client.listTools()).tools.length > 0);
+  });
+
   test('a folder that is not there is told at the start, on stderr', async () => {
     const child = spawn(process.execPath, argumentsFor([join(scratch, 'missing')]), {
       stdio: ['pipe', 'pipe', 'pipe'],

@@ -12,8 +12,9 @@ export async function runMcp({ surface, signal }: Call, dirs: readonly string[],
   const given = dirs.map(folderOf);
   // Stdout belongs to the protocol, whatever a package may want to say.
   console.log = console.info = console.debug = console.error;
-  const { model, threads, provider } = flags;
-  const backend = openLiveBackend({ data: dataOf(flags), model, threads, provider }, surface.log);
+  const { model, threads, provider, ram, disk, state } = flags;
+  const options = { data: dataOf(flags), model, threads, provider, ram, disk, state };
+  const backend = openLiveBackend(options, surface.log);
   const server = createMcpServer(backend, given, version());
   try {
     const ended = new Promise<void>(resolve => {

@@ -107,7 +107,12 @@ export const statusShape = {
         coverage,
         skipped: z.record(z.string(), count).describe('Skipped files by reason.'),
         tokens: count,
-        state: z.object({ slots: count, bytes: count }),
+        state: z.object({
+          slots: count,
+          bytes: count,
+          made: z.enum(['composed', 'patched']).optional(),
+          tokens: count.optional().describe('Of the files in it.'),
+        }),
         recall: z.object({ slots: count, bytes: count }),
         store: z.object({ path: z.string(), bytes: count }),
       }),
