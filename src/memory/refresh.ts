@@ -7,8 +7,8 @@ import { throwIfCancelled, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import { Budget } from './budget.js';
 import { bringBackForgotten } from './forgetting.js';
-import { placedKeys } from './kept-state.js';
 import { GistRoom } from './gist-room.js';
+import { placedKeys } from './kept-state.js';
 import type { LazyEngine } from './lazy-engine.js';
 import { isToBeRead, scanLedger, type ScanResult } from './ledger-scan.js';
 import type { LedgerView } from './ledger-view.js';
@@ -133,10 +133,10 @@ export class Refresher {
     }
     const budget = new Budget({ ...work, store, engine, model, settings, log }, key => index.ramOf(key));
     await budget.keep();
-    const gists = new GistRoom(store.ledger.all(), settings);
     let paths = [...wanted].filter(only);
     for (let repair = 0; repair <= MOST_REPAIRS; repair++) {
       if (paths.length > 0) {
+        const gists = new GistRoom(store.ledger.all(), settings);
         const onFile = (path: string | undefined): void => void (this.reading = path);
         const read = await readFiles(paths, {
           ...work,

@@ -2,9 +2,9 @@
  * What the product can ask of a workspace's memory. The implementation is `openWorkspaceMemory` (open.ts).
  * Never writes answers: `assist` does that with what it finds here.
  */
-import type { Block } from './block.js';
 import type { Disposable, ProgressListener, Result } from '../base/index.js';
 import type { PackedSlots } from '../engine/index.js';
+import type { Block } from './block.js';
 import type { ExportOptions, ExportReport, ImportReport } from './portable/index.js';
 import type { Shard } from './shards.js';
 import type { WorkspaceDefinitions } from './workspace-definitions.js';

@@ -2,18 +2,16 @@
 import assert from 'node:assert/strict';
 import { ask } from '../../src/assist/index.js';
 import type { WorkspaceMemory } from '../../src/memory/index.js';
-import { FakeEngine } from '../memory/fake-engine.js';
+import type { FakeEngine } from '../memory/fake-engine.js';
 import type { Folder } from '../memory/folder.js';
-import { askFolder, question, retry } from './ask-folder.js';
+import { openAskFolder, question, retry } from './ask-folder.js';
 
 suite('words of an answer', () => {
   let folder: Folder;
   let engine: FakeEngine;
   let memory: WorkspaceMemory;
   setup(async () => {
-    folder = await askFolder();
-    engine = new FakeEngine();
-    memory = await folder.memory(engine);
+    ({ folder, engine, memory } = await openAskFolder());
   });
   teardown(() => folder.dispose());
 

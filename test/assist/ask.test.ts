@@ -7,18 +7,16 @@ import { ask, checkCitations, coverageLine, placeOf, promptOf, styleFor } from '
 import { completed, withoutLoops } from '../../src/assist/loops.js';
 import { LongviewError } from '../../src/base/index.js';
 import type { WorkspaceMemory } from '../../src/memory/index.js';
-import { FakeEngine } from '../memory/fake-engine.js';
+import type { FakeEngine } from '../memory/fake-engine.js';
 import type { Folder } from '../memory/folder.js';
-import { askFolder, question, retry } from './ask-folder.js';
+import { openAskFolder, question, retry } from './ask-folder.js';
 
 suite('ask', () => {
   let folder: Folder;
   let engine: FakeEngine;
   let memory: WorkspaceMemory;
   setup(async () => {
-    folder = await askFolder();
-    engine = new FakeEngine();
-    memory = await folder.memory(engine);
+    ({ folder, engine, memory } = await openAskFolder());
   });
   teardown(() => folder.dispose());
 
