@@ -1,6 +1,13 @@
 // Draws the cells of `bench speed` as SVG: tokens per second of processor time by prompt length, both axes logarithmic.
 const [width, height, margin] = [360, 260, 45];
-const colours = { longview: '#0b6e4f', full: '#1f5fbf', window: '#8a8a8a', 'llama.cpp': '#c2410c' };
+const colours = {
+  longview: '#0b6e4f',
+  memory: '#7c3aed',
+  'memory+gist': '#b08900',
+  full: '#1f5fbf',
+  window: '#8a8a8a',
+  'llama.cpp': '#c2410c',
+};
 
 /** One panel for reading, one for writing. */
 export function speedPlot(cells) {
@@ -9,7 +16,12 @@ export function speedPlot(cells) {
     ['writing', cell => (1000 * cell.written) / cell.writeCpuMs],
   ];
   const panels = rates.map(
-    ([title, rate], i) => `<g transform="translate(${i * width},0)">${panel(cells, title, rate)}</g>`,
+    ([title, rate], i) =>
+      `<g transform="translate(${i * width},0)">${panel(
+        cells.filter(cell => rate(cell) > 0),
+        title,
+        rate,
+      )}</g>`,
   );
   const size = `width="${2 * width}" height="${height}" viewBox="0 0 ${2 * width} ${height}"`;
   return (

@@ -1,6 +1,7 @@
 // Reading a prompt and writing after it: Longview, full attention and plain window in the same engine, and llama.cpp, in
 // turn. Each cell is a process of its own, so that its memory is its own, and is kept in the results file when it is done:
 // an interrupted run goes on where it was. Longview's rows are fed the text's own next tokens, which gives their loss.
+// `memory` and `memory+gist` read the text as a file of a folder, into recall slots alone or with a gist, and write nothing.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -17,7 +18,7 @@ export function speedOptions(args) {
     options: {
       lengths: { type: 'string', default: '512,2048,8192' },
       threads: { type: 'string', default: '2' },
-      engines: { type: 'string', default: 'longview,full,window,llama.cpp' },
+      engines: { type: 'string', default: 'longview,full,window,memory,memory+gist,llama.cpp' },
       json: { type: 'string' },
       plot: { type: 'string' },
     },
@@ -58,8 +59,10 @@ function print(cells) {
   for (const cell of cells) {
     const rate = (tokens, ms) => (1000 * tokens) / ms;
     const column = (tokens, ms, cpu) =>
-      `${rate(cell[tokens], cell[ms]).toFixed(1)} (${rate(cell[tokens], cell[cpu]).toFixed(1)}) ` +
-      (own ? (rate(own[tokens], own[ms]) / rate(cell[tokens], cell[ms])).toFixed(2) : '');
+      cell[tokens] === undefined
+        ? ''
+        : `${rate(cell[tokens], cell[ms]).toFixed(1)} (${rate(cell[tokens], cell[cpu]).toFixed(1)}) ` +
+          (own ? (rate(own[tokens], own[ms]) / rate(cell[tokens], cell[ms])).toFixed(2) : '');
     console.log(
       [
         cell.tokens,
@@ -135,6 +138,36 @@ async function longviewCell({ engine, length, threads, file, modelFolder }) {
   };
 }
 
+/** As a file of a folder is read: through a window, into recall slots and, where `withGist`, a gist. */
+async function memoryCell({ length, threads, file, modelFolder }, withGist) {
+  const { Model } = await import(join(root, 'out/src/engine/model.js'));
+  const { engineOf } = await import(join(root, 'out/src/engine/local-engine.js'));
+  const { loadTokenizer } = await import(join(root, 'out/src/engine/token-counter.js'));
+  const model = await Model.load(modelFolder, { threads });
+  const engine = await engineOf(model);
+  const tokenizer = await loadTokenizer(modelFolder, model.manifest.name);
+  const whole = readFileSync(file, 'utf8');
+  const { ends } = tokenizer.encode(whole);
+  const text = whole.repeat(Math.ceil(length / ends.length)).slice(0, ends[Math.min(length, ends.length) - 1]);
+  const request = { label: 'text', tokensPerRecallSlot: 4, ...(!withGist && { gistSlots: 0 }) };
+  // The graph of the lower layers is loaded by the first text that needs it.
+  await engine.read({ ...request, text: whole.slice(0, 100) });
+  const lap = clock();
+  const { tokens, recall, gist } = await engine.read({ ...request, text });
+  const [readMs, readCpuMs] = lap();
+  return {
+    tokens,
+    readMs,
+    readCpuMs,
+    resident: process.resourceUsage().maxRSS * 1024,
+    kept: bytesOf(recall) + bytesOf(gist),
+  };
+}
+
+function bytesOf(arrays) {
+  return Object.values(arrays).reduce((sum, { byteLength }) => sum + (byteLength ?? 0), 0);
+}
+
 async function llamaCell({ length, threads, file }) {
   const { getLlama } = await import(process.env.NODE_LLAMA_CPP ?? 'node-llama-cpp');
   const llama = await getLlama({ gpu: false, build: 'never', maxThreads: threads });
@@ -167,6 +200,11 @@ function repeated(ids, length) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const cell = JSON.parse(process.argv[2]);
-  console.log(JSON.stringify(await (cell.engine === 'llama.cpp' ? llamaCell(cell) : longviewCell(cell))));
+  const measure = {
+    'llama.cpp': llamaCell,
+    memory: own => memoryCell(own, false),
+    'memory+gist': own => memoryCell(own, true),
+  }[cell.engine];
+  console.log(JSON.stringify(await (measure ?? longviewCell)(cell)));
   process.exit(0);
 }
