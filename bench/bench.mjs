@@ -4,12 +4,14 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SetUpError, compile, ensureCommandLine, ensurePackages, main, root } from '../scripts/set-up.mjs';
 
-const usage = `npm run bench -- loss FILE...    loss of the first 4,096 tokens after 2,048, each file, by schedule
+const usage = `npm run bench -- loss [--tokens 4096] FILE...
+                                loss of the second half of so many tokens, each file, by schedule
 npm run bench -- context [--tasks A,B] [--lengths 4096,8192,32768,131072] [--schedules window,fixed,root,even,kept,recalled,full]
                          [--samples N] [--seed N] [--threads N] [--out FOLDER] [--anyway]
                                 needles, chains, common words and constants in long texts, by schedule, and over passages that
                                 were recalled as the product does; goes on where it was interrupted; --anyway also reads what takes many GB and hours
-npm run bench -- speed FILE [--lengths 512,2048,8192] [--threads 2] [--engines longview,full,window,llama.cpp] [--json FILE]
+npm run bench -- speed FILE [--lengths 512,2048,8192] [--threads 2] [--engines longview,full,window,memory,memory+gist,llama.cpp]
+                         [--json FILE]
                          [--plot FILE.svg]
                                 tokens/s of reading and writing, first token, memory, loss of the text's next 64 tokens; with
                                 --json it goes on where it was interrupted; llama.cpp where node-llama-cpp can be imported
@@ -177,7 +179,8 @@ await main(async () => {
     await speed((await findModel(dataFolder())).folder, options, process.env.INIT_CWD ?? process.cwd());
     return;
   }
-  if (!['loss', 'quantisation'].includes(command) || files.length === 0) {
+  const tokens = command === 'loss' && files[0] === '--tokens' ? Number(files.splice(0, 2)[1]) : 4096;
+  if (!['loss', 'quantisation'].includes(command) || files.length === 0 || !(tokens >= 1024)) {
     process.stderr.write(`${usage}\n`);
     process.exitCode = 2;
     return;
@@ -196,7 +199,7 @@ await main(async () => {
   const model = await findModel(dataFolder());
   const engine = await openEngine(model.folder, { threads: 2 });
   const { loss } = await import('./loss.mjs');
-  await loss(engine, texts);
+  await loss(engine, texts, tokens);
   await engine.dispose();
 });
 

@@ -1,23 +1,28 @@
-// Loss by schedule, the table of the design's retrofit page: 4,096 tokens, those after 2,048 count.
+// Loss by schedule, the table of the design's retrofit page: the second half of 4,096 tokens (or of `--tokens`) counts.
 // The window has 3 chunks: the research code folded a chunk after it was attended to, so its 2 chunks saw 513 to 768 tokens.
 const window = { windowChunks: 3, readDistance: 1024 };
-const even = slots => ({ schedule: { kind: 'even', slots, tokens: 3584 }, ...window });
-const rows = [
-  ['full attention', { schedule: { kind: 'full' } }],
-  ['window + 4 sinks only', { schedule: { kind: 'windowOnly' }, ...window }],
-  ['nothing merged', { schedule: { kind: 'keepEverything' }, ...window }],
-  ['nothing merged, read distance 512', { schedule: { kind: 'keepEverything' }, ...window, readDistance: 512 }],
-  ['even growth to 1,024 (1:3.5)', even(1024)],
-  ['even growth to 448 (1:8)', even(448)],
-  ['16·sqrt(T)', { schedule: { kind: 'powerLaw', factor: 16, exponent: 0.5 }, ...window }],
-  ['even growth to 1,024, window of 2 chunks', { ...even(1024), windowChunks: 2 }],
-];
+const chunk = 256;
+const rowsFor = tokens => {
+  const left = tokens - 2 * chunk;
+  const even = ratio => ({ schedule: { kind: 'even', slots: Math.round(left / ratio), tokens: left }, ...window });
+  return [
+    ['full attention', { schedule: { kind: 'full' } }],
+    ['window + 4 sinks only', { schedule: { kind: 'windowOnly' }, ...window }],
+    ['nothing merged', { schedule: { kind: 'keepEverything' }, ...window }],
+    ['nothing merged, read distance 512', { schedule: { kind: 'keepEverything' }, ...window, readDistance: 512 }],
+    ['even growth, 1:3.5', even(3.5)],
+    ['even growth, 1:4', even(4)],
+    ['even growth, 1:8', even(8)],
+    ['16·sqrt(T)', { schedule: { kind: 'powerLaw', factor: 16, exponent: 0.5 }, ...window }],
+    ['even growth, 1:3.5, window of 2 chunks', { ...even(3.5), windowChunks: 2 }],
+  ];
+};
 
-export async function loss(engine, texts) {
+export async function loss(engine, texts, tokens = 4096) {
   const losses = [];
-  for (const [name, options] of rows) {
+  for (const [name, options] of rowsFor(tokens)) {
     const row = [];
-    for (const text of texts) row.push((await engine.loss(text, { ...options, from: 2048, limit: 4096 })).loss);
+    for (const text of texts) row.push((await engine.loss(text, { ...options, from: tokens / 2, limit: tokens })).loss);
     losses.push(row);
     const [full, windowOnly] = losses;
     const closed = row.map((value, i) => (windowOnly ? (windowOnly[i] - value) / (windowOnly[i] - full[i]) : NaN));
