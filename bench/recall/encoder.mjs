@@ -87,7 +87,7 @@ async function check(embed) {
 
 /** ids int64 [1,n] → sentence [1,384]: BERT's encoder, then the mean over all tokens. A text is run alone, so there is no mask. */
 async function writeGraph(folder) {
-  const { GraphBuilder } = await import(join(root, 'out/src/convert/graphs/graph-builder.js'));
+  const { GraphBuilder } = await import(join(root, 'out/src/onnx/graph-builder.js'));
   const places = await placesOf(join(folder, WEIGHTS));
   const g = new GraphBuilder('encoder', WEIGHTS);
   const weight = name => {

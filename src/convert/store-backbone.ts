@@ -9,7 +9,7 @@ import type { StoredKvm, StoredProjection } from './graphs/backbone-attention.js
 import type { StoredNorm } from './graphs/backbone-frame.js';
 import type { StoredBackbone, StoredBlock } from './graphs/backbone-graph.js';
 import type { TrainedFold } from './graphs/fold-graph.js';
-import type { WeightPlace } from './graphs/graph-builder.js';
+import type { WeightPlace } from '../onnx/index.js';
 import type { StoredLinear } from './graphs/linear.js';
 import type { StoredLowRank, StoredRwkv7 } from './graphs/rwkv7.js';
 import { LinearWriter, part, tableKind } from './store-weights.js';

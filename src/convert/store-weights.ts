@@ -7,7 +7,7 @@ import type { Quantisation } from '../engine/graph-contract.js';
 import type { Checkpoint, DecoderConfig } from './checkpoint/index.js';
 import { floatsToHalves, rotaryFrequencies } from './checkpoint/index.js';
 import type { StoredLayer, StoredModel } from './graphs/forward-graph.js';
-import type { WeightPlace } from './graphs/graph-builder.js';
+import type { WeightPlace } from '../onnx/index.js';
 import type { StoredLinear } from './graphs/linear.js';
 import { BLOCK } from './graphs/linear.js';
 import type { Blocks } from './quantise.js';

@@ -4,7 +4,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { open } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
-import type { ElementType, WeightPlace } from './graphs/graph-builder.js';
+import type { ElementType, WeightPlace } from '../onnx/index.js';
 
 /** Page size: onnxruntime maps external data from page boundaries. */
 const ALIGNMENT = 4096;

@@ -1,10 +1,10 @@
 /**
- * The mass of question rows on the recall slots of one key head: of a small memory on every slot, of a large one on those
+ * The mass of question rows on the recall slots of each key head: of a small memory on every slot, of a large one on those
  * of the clusters that matter most, and what is left for all others. Knows slots, not texts.
  */
-import { throwIfCancelled } from '../base/index.js';
 import type { CallOptions } from './engine.js';
-import { allBlocks, blocksAt, wholeBlock } from './slot-blocks.js';
+import { BlockScorer } from './block-scorer.js';
+import { EvenBlocks, allBlocks, blocksAt } from './slot-blocks.js';
 import type { SlotTable } from './slot-blocks.js';
 import type { Clusters } from './slot-clusters.js';
 import { logSumsOf, meanMass } from './slot-softmax.js';
@@ -16,8 +16,13 @@ export interface JoinedSlots {
   /** uint32 [texts+1]: where each text's slots begin among all. */
   readonly starts: Uint32Array;
   /** Of a large memory: each text's, and where they begin among all clusters. */
-  readonly coarse?: { readonly clusters: readonly Clusters[]; readonly starts: Uint32Array };
+  readonly coarse?: CoarseSlots;
   readonly headSize: number;
+}
+
+interface CoarseSlots {
+  readonly clusters: readonly Clusters[];
+  readonly starts: Uint32Array;
 }
 
 export interface FoundMass {
@@ -30,21 +35,53 @@ export interface FoundMass {
   readonly logSums: Float32Array;
 }
 
-/** `most`: slots that are scored one by one where there are clusters. */
+/** Of each key head, `queries` in their order. `most`: slots that are scored one by one where there are clusters. */
 export async function foundMass(
   scorer: SlotScorer,
-  queries: QueryRows,
+  threads: number,
+  queries: readonly QueryRows[],
   joined: JoinedSlots,
-  head: number,
   most: number,
   options: CallOptions = {},
+): Promise<FoundMass[]> {
+  const { coarse } = joined;
+  if (!coarse) return exactMass(threads, queries, joined, options);
+  const found: FoundMass[] = [];
+  for (const [head, own] of queries.entries()) {
+    found.push(await coarseMass(scorer, own, { ...joined, coarse }, head, most, options));
+  }
+  return found;
+}
+
+async function exactMass(
+  threads: number,
+  queries: readonly QueryRows[],
+  { tables, headSize }: JoinedSlots,
+  options: CallOptions,
+): Promise<FoundMass[]> {
+  const scorer = await BlockScorer.open(threads);
+  try {
+    const blocks = new EvenBlocks(tables, headSize);
+    const found: FoundMass[] = [];
+    for (const [head, own] of queries.entries()) {
+      const { mass, logSums } = await scorer.mass(own, blocks, head, options);
+      found.push({ mass, rest: mass.map(() => 0), logSums });
+    }
+    return found;
+  } finally {
+    await scorer.release();
+  }
+}
+
+async function coarseMass(
+  scorer: SlotScorer,
+  queries: QueryRows,
+  joined: JoinedSlots & { readonly coarse: CoarseSlots },
+  head: number,
+  most: number,
+  options: CallOptions,
 ): Promise<FoundMass> {
   const { tables, starts, coarse, headSize } = joined;
-  if (!coarse) {
-    throwIfCancelled(options.signal);
-    const { mass, logSums } = await scorer.means(queries, wholeBlock(tables, head, headSize));
-    return { mass, rest: mass.map(() => 0), logSums };
-  }
   const rough = await scorer.softmax(queries, allBlocks(coarse.clusters, head, headSize), options);
   const chosen = bestClusters(meanMass(queries, rough.blocks, rough.logSums), sizesOf(coarse.clusters, head), most);
   const slots = membersOf(joined, head, chosen);

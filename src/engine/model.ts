@@ -105,6 +105,11 @@ export class Model {
     );
   }
 
+  /** That a graph uses. */
+  get threads(): number {
+    return this.settings.threads;
+  }
+
   /** Of the graph of the lower layers, where they are enough for the recall heads, which may have been chosen anew. */
   get lowerLayers(): number | undefined {
     const { lowerLayers, recall } = this.manifest;

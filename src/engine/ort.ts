@@ -34,6 +34,11 @@ export interface SessionSettings {
    * chunks, and several times slower when another process wants the cores. Default false.
    */
   readonly spinning?: boolean;
+  /**
+   * Whether memory is kept between operators and runs: until the graph is released it only grows. Default false: for the
+   * forward pass, that kept what every new state size asked for (1,570 MB against 930 MB after 12,000 tokens, 3 % faster).
+   */
+  readonly arena?: boolean;
   /** Has onnxruntime note which provider ran each node, for `endProfile`. Default false. */
   readonly profiled?: boolean;
 }
@@ -74,8 +79,7 @@ export class Graph {
       intraOpNumThreads: settings.threads,
       interOpNumThreads: 1,
       executionMode: 'sequential',
-      // The arena keeps what every new state size asked for: 1,570 MB against 930 MB after 12,000 tokens, 3 % faster.
-      enableCpuMemArena: false,
+      enableCpuMemArena: settings.arena ?? false,
       graphOptimizationLevel: 'all',
       extra: { session: { intra_op: { allow_spinning: settings.spinning ? '1' : '0' } } },
       logSeverityLevel: 3,

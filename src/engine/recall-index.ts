@@ -6,7 +6,7 @@
 import { LongviewError, throwIfCancelled } from '../base/index.js';
 import type { CallOptions, RecallScores, SlotMass, SpanScores, SpanShares } from './engine.js';
 import { foundMass } from './found-mass.js';
-import type { FoundMass, JoinedSlots } from './found-mass.js';
+import type { JoinedSlots } from './found-mass.js';
 import type { Model } from './model.js';
 import { questionQueries } from './question-queries.js';
 import { atMemorySize } from './recall-floor.js';
@@ -156,10 +156,8 @@ export class RecallIndex {
   private async ask(question: string, joined: Joined, options: CallOptions): Promise<Asked> {
     if (this.lastAsked?.question === question && this.lastAsked.of === joined) return this.lastAsked;
     const { queries, rows } = await this.queriesOf(question, options);
-    const found: FoundMass[] = [];
-    for (const [keyHead, own] of queries.entries()) {
-      found.push(await foundMass(this.scorer, own, joined, keyHead, this.limits.fineSlots, options));
-    }
+    const { fineSlots } = this.limits;
+    const found = await foundMass(this.scorer, this.model.threads, queries, joined, fineSlots, options);
     const perHead = <T>(of: (keyHead: number, at: number) => T): T[] =>
       this.heads.keyHeadOf.map((keyHead, head) => of(keyHead, this.headsOf[keyHead]!.indexOf(head)));
     this.lastAsked = {

@@ -27,14 +27,36 @@ export function* allBlocks(tables: readonly SlotTable[], head: number, headSize:
   if (!block.isEmpty) yield block.take();
 }
 
-/** All of them at once: what runs a graph over them does so with several threads. */
-export function wholeBlock(tables: readonly SlotTable[], head: number, headSize: number): HeadSlots {
-  const block = new Block(
-    headSize,
-    tables.reduce((sum, { slots }) => sum + slots, 0),
-  );
-  for (const table of tables) block.add(table, head, 0, table.slots);
-  return block.take();
+/** Slots of a block of a graph that has all blocks at once. Measured: docs/measurements, Scoring. */
+const EVEN_BLOCK_SLOTS = 4096;
+
+/**
+ * All slots, one key head at a time, as blocks of the same size: the last one is filled up with its last slot, which counts
+ * nothing there.
+ */
+export class EvenBlocks {
+  readonly slots: number;
+  /** [C,B]. */
+  readonly shape: readonly [number, number];
+  private readonly block: Block;
+
+  constructor(
+    private readonly tables: readonly SlotTable[],
+    readonly headSize: number,
+    most = EVEN_BLOCK_SLOTS,
+  ) {
+    this.slots = tables.reduce((sum, { slots }) => sum + slots, 0);
+    const blocks = Math.ceil(this.slots / most);
+    this.shape = [blocks, Math.ceil(this.slots / Math.max(1, blocks))];
+    this.block = new Block(headSize, blocks * this.shape[1]);
+  }
+
+  /** Int8 [C,B,d], float32 [C,B] twice; valid until another key head is asked for. */
+  of(head: number): HeadSlots {
+    for (const table of this.tables) this.block.add(table, head, 0, table.slots);
+    while (!this.block.isFull) this.block.repeatLast();
+    return this.block.take();
+  }
 }
 
 /** Slots of a key head by their places among all of the tables, ascending; `starts` [tables+1]: where each table's begin. */
@@ -101,6 +123,15 @@ class Block {
     for (let i = 0; i < headSize; i++) this.keys[to + i] = keys[from + i]!;
     this.scales[filled] = scales[cell]!;
     this.logCounts[filled] = logCounts[cell]!;
+    this.filled++;
+  }
+
+  /** One more slot with the key of the last, and with no tokens. */
+  repeatLast(): void {
+    const { headSize, filled } = this;
+    this.keys.copyWithin(filled * headSize, (filled - 1) * headSize, filled * headSize);
+    this.scales[filled] = this.scales[filled - 1]!;
+    this.logCounts[filled] = -Infinity;
     this.filled++;
   }
 

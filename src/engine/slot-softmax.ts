@@ -52,33 +52,6 @@ export class SlotScorer {
     return { blocks: done, slots, logSums: logSumsOf(done, queries.weights.length) };
   }
 
-  /** Weighted mean over the rows of each head of their softmax over these slots alone, float32 [N]; by the graph. */
-  async means(
-    { rows, weights, starts }: QueryRows,
-    slots: HeadSlots,
-  ): Promise<{ mass: Float32Array[]; logSums: Float32Array }> {
-    const { headSize } = this.model.manifest.architecture;
-    const mass: Float32Array[] = [];
-    const logSums = new Float32Array(weights.length);
-    for (const [head, end] of starts.slice(1).entries()) {
-      const first = starts[head]!;
-      const own = {
-        rows: rows.subarray(first * headSize, end * headSize),
-        weights: weights.subarray(first, end),
-        starts: [0, end - first],
-      };
-      if (end === first || slots.scales.length === 0) {
-        mass.push(new Float32Array(slots.scales.length));
-        continue;
-      }
-      const inputs = { ...this.inputs(own, slots), [SCORE.rowWeight]: floats(own.weights, [own.weights.length]) };
-      const result = await this.model.score.run(inputs, [SCORE.mass, SCORE.logSum]);
-      mass.push(floatData(result[SCORE.mass]!));
-      logSums.set(floatData(result[SCORE.logSum]!), first);
-    }
-    return { mass, logSums };
-  }
-
   /** With `reference` [R] or, where an exponential is too large for it, one of its own. */
   async exponentials(queries: QueryRows, block: HeadSlots, reference: Float32Array): Promise<Exponentials> {
     const slots = block.scales.length;

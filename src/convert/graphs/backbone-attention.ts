@@ -6,7 +6,7 @@
 import { CARRIED } from '../../engine/graph-contract.js';
 import type { BackboneFrame, StoredNorm } from './backbone-frame.js';
 import { END } from './backbone-frame.js';
-import type { WeightPlace } from './graph-builder.js';
+import type { WeightPlace } from '../../onnx/index.js';
 import type { KvmAttention } from './kvm-attention.js';
 import type { StoredLinear } from './linear.js';
 import { timesTransposed } from './times-transposed.js';

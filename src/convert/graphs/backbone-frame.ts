@@ -4,7 +4,7 @@
  */
 import type { Architecture } from '../../engine/graph-contract.js';
 import { CARRIED } from '../../engine/graph-contract.js';
-import type { Dimension, GraphBuilder, WeightPlace } from './graph-builder.js';
+import type { Dimension, GraphBuilder, WeightPlace } from '../../onnx/index.js';
 import type { Activations, StoredLinear } from './linear.js';
 import { linear } from './linear.js';
 

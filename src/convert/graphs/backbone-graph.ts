@@ -10,8 +10,8 @@ import { kvmLayer, slidingInputs, slidingWindowLayer } from './backbone-attentio
 import type { CarriedShapes, StoredNorm } from './backbone-frame.js';
 import { BackboneFrame } from './backbone-frame.js';
 import type { TrainedFold } from './fold-graph.js';
-import type { WeightPlace } from './graph-builder.js';
-import { GraphBuilder } from './graph-builder.js';
+import type { WeightPlace } from '../../onnx/index.js';
+import { GraphBuilder } from '../../onnx/index.js';
 import { KvmAttention } from './kvm-attention.js';
 import type { StoredLinear } from './linear.js';
 import { embedding } from './linear.js';

@@ -3,7 +3,7 @@
  * chain rule. They hold no weights and are never stored with a model.
  */
 import { FIT } from '../../engine/graph-contract.js';
-import { GraphBuilder } from './graph-builder.js';
+import { GraphBuilder } from '../../onnx/index.js';
 
 export interface FitGraphs {
   readonly forward: Uint8Array;

@@ -3,7 +3,7 @@
  * They hold no weights but LN_s of models trained with KVM. Source: kvm.md, Update and Attend; retrofit.md, table of replacements.
  */
 import { FOLD, READ, SCORE, TOKENS } from '../../engine/graph-contract.js';
-import { GraphBuilder } from './graph-builder.js';
+import { GraphBuilder } from '../../onnx/index.js';
 import { timesTransposed } from './times-transposed.js';
 
 const TINY = 1e-20;

@@ -5,8 +5,8 @@
  */
 import type { Architecture } from '../../engine/graph-contract.js';
 import { FORWARD } from '../../engine/graph-contract.js';
-import type { WeightPlace } from './graph-builder.js';
-import { GraphBuilder } from './graph-builder.js';
+import type { WeightPlace } from '../../onnx/index.js';
+import { GraphBuilder } from '../../onnx/index.js';
 import { KvmAttention } from './kvm-attention.js';
 import type { Activations, StoredLinear } from './linear.js';
 import { embedding, linear } from './linear.js';

@@ -7,7 +7,7 @@
  * onnxruntime computes without packing. Keys come as columns [d,S], so that neither is transposed in a pass.
  */
 import { FORWARD } from '../../engine/graph-contract.js';
-import type { GraphBuilder } from './graph-builder.js';
+import type { GraphBuilder } from '../../onnx/index.js';
 import { timesTransposed } from './times-transposed.js';
 
 export interface AttentionSizes {

@@ -3,7 +3,7 @@
  * f32: [out,in]. f16: the same in half the bytes; it is cast to float32, which onnxruntime does once, when it loads. q8: symmetric blocks of 32. q4: blocks of 32 with a minimum: weight = scale·(q - 8) + offset, exactly what
  * GGUF's Q4_1 stores (offset = minimum + 8·scale); the offsets, stored times 32, act through the means of the input's blocks.
  */
-import type { GraphBuilder, WeightPlace } from './graph-builder.js';
+import type { GraphBuilder, WeightPlace } from '../../onnx/index.js';
 
 export const BLOCK = 32;
 

@@ -5,7 +5,7 @@
  */
 import type { Mixed } from './backbone-attention.js';
 import type { BackboneFrame } from './backbone-frame.js';
-import type { GraphBuilder, WeightPlace } from './graph-builder.js';
+import type { GraphBuilder, WeightPlace } from '../../onnx/index.js';
 import type { StoredLinear } from './linear.js';
 
 /** bias + up(f(down(x))). */

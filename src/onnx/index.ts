@@ -1,0 +1,3 @@
+/** Door of `onnx`. */
+export { GraphBuilder } from './graph-builder.js';
+export type { Attribute, Dimension, ElementType, WeightPlace } from './graph-builder.js';
