@@ -4,7 +4,7 @@
  *
  * Shapes: K recall key heads, H recall query heads, S slots, L last line that has a token.
  */
-import type { RecallScores } from '../engine/index.js';
+import type { RecallScores, SlotMass } from '../engine/index.js';
 import type { Block } from './block.js';
 import type { Provenance } from './store/provenance.js';
 
@@ -15,22 +15,47 @@ export function tokensBefore({ slotStart, lines, weights, spans }: Provenance, s
   const sums = new RunningSums(1, last + 1, spans);
   // Each token is in exactly one slot of each head, so the first head's runs count every token once.
   const end = slotStart[slots] ?? 0;
-  for (let at = 0; at < end; at++) sums.add(0, lines[at]!, at, weights[at]!);
+  for (let at = 0; at < end; at++) sums.add(lines[at]!, at, ONLY, ONE, weights[at]!);
   return sums.finished();
 }
 
-/** Mass on the lines of one text, as running sums: float64 [2,H,L+1], the question's and the contentless one's. */
-export class LineMass {
-  private constructor(
-    private readonly sums: Float64Array,
-    private readonly heads: number,
-    private readonly width: number,
-  ) {}
+const ONLY = Uint32Array.of(0);
+const ONE = Float64Array.of(1);
 
-  /**
-   * `first`: where this text's slots begin in N. `tokens`: float64 [L+1], `tokensBefore`. `keyHeadOf` [H]: the key head of
-   * each query head.
-   */
+/**
+ * Mass on the lines of one text, as running sums: float64 [L+1,H]. `first`: where this text's slots begin in N. `tokens`:
+ * float64 [L+1], `tokensBefore`. `keyHeadOf` [H]: the key head of each query head.
+ */
+export function lineSums(
+  provenance: Provenance,
+  slots: number,
+  tokens: Float64Array,
+  mass: SlotMass,
+  first: number,
+  keyHeadOf: readonly number[],
+): Float64Array {
+  const sums = new RunningSums(keyHeadOf.length, tokens.length, provenance.spans);
+  for (const keyHead of new Set(keyHeadOf)) {
+    const heads = Uint32Array.from([...keyHeadOf.keys()].filter(head => keyHeadOf[head] === keyHead));
+    addNamed(sums, heads, provenance, { row: keyHead * (slots + 1), first, slots }, mass.slots?.[keyHead], mass);
+  }
+  return sums.finished(mass.rest, tokens);
+}
+
+/** Mass on the lines of one text, of the question and of the contentless one. */
+export class LineMass {
+  private readonly width: number;
+
+  /** As `lineSums` makes them. */
+  constructor(
+    private readonly question: Float64Array,
+    private readonly contentless: Float64Array,
+    private readonly heads: number,
+  ) {
+    this.width = question.length / heads;
+  }
+
+  /** Arguments as of `lineSums`. */
   static of(
     provenance: Provenance,
     slots: number,
@@ -39,50 +64,51 @@ export class LineMass {
     first: number,
     keyHeadOf: readonly number[],
   ): LineMass {
-    const heads = keyHeadOf.length;
-    const width = tokens.length;
-    const sums = new RunningSums(2 * heads, width, provenance.spans);
-    for (const [head, keyHead] of keyHeadOf.entries()) {
-      const part = { row: keyHead * (slots + 1), first, slots };
-      addNamed(sums, head, provenance, part, mass.slots?.[keyHead], mass.mass[head]!, mass.rest[head]!);
-      const contentless = [nullMass.slots?.[keyHead], nullMass.mass[head]!, nullMass.rest[head]!] as const;
-      addNamed(sums, heads + head, provenance, part, ...contentless);
-    }
-    return new LineMass(sums.finished([...mass.rest, ...nullMass.rest], tokens), heads, width);
+    const of = (one: SlotMass): Float64Array => lineSums(provenance, slots, tokens, one, first, keyHeadOf);
+    return new LineMass(of(mass), of(nullMass), keyHeadOf.length);
   }
 
-  /** The question's mass of one query head on a block. */
-  on(head: number, block: Block): number {
-    return sumOf(this.sums, head * this.width, this.width, block);
+  /** Adds the question's mass of each query head on lines, both ends included, to float64 [H]. */
+  addOn(to: Float64Array, startLine: number, endLine: number): void {
+    this.addFrom(this.question, to, startLine, endLine);
   }
 
-  /** The contentless question's. */
-  nullOn(head: number, block: Block): number {
-    return sumOf(this.sums, (this.heads + head) * this.width, this.width, block);
+  /** Adds the contentless question's. */
+  addNullOn(to: Float64Array, startLine: number, endLine: number): void {
+    this.addFrom(this.contentless, to, startLine, endLine);
+  }
+
+  private addFrom(sums: Float64Array, to: Float64Array, startLine: number, endLine: number): void {
+    const { heads, width } = this;
+    const last = Math.min(endLine, width - 1);
+    if (last < startLine) return;
+    const [end, before] = [last * heads, (startLine - 1) * heads];
+    for (let head = 0; head < heads; head++) to[head]! += sums[end + head]! - sums[before + head]!;
   }
 }
 
-/** Slots that are named, by how much more they have than `rest` for each of their tokens. */
+/** To the heads of one key head: slots that are named, by how much more they have than the rest for each of their tokens. */
 function addNamed(
   sums: RunningSums,
-  to: number,
+  heads: Uint32Array,
   { slotStart, lines, weights }: Provenance,
   { row, first, slots }: { readonly row: number; readonly first: number; readonly slots: number },
   named: Uint32Array | undefined,
-  mass: Float32Array,
-  rest: number,
+  { mass, rest }: SlotMass,
 ): void {
   const [from, beyond] = named
     ? [firstAtLeast(named, first), firstAtLeast(named, first + slots)]
     : [first, first + slots];
+  const [masses, rests] = [Array.from(heads, head => mass[head]!), Float64Array.from(heads, head => rest[head]!)];
+  const shares = new Float64Array(heads.length);
   for (let at = from; at < beyond; at++) {
     const slot = row + (named ? named[at]! : at) - first;
     const [start, end] = [slotStart[slot]!, slotStart[slot + 1]!];
     let total = 0;
     for (let run = start; run < end; run++) total += weights[run]!;
     if (total === 0) continue;
-    const share = mass[at]! / total - rest;
-    for (let run = start; run < end; run++) sums.add(to, lines[run]!, run, share * weights[run]!);
+    for (let i = 0; i < shares.length; i++) shares[i] = masses[i]![at]! / total - rests[i]!;
+    for (let run = start; run < end; run++) sums.add(lines[run]!, run, heads, shares, weights[run]!);
   }
 }
 
@@ -96,13 +122,13 @@ function firstAtLeast(ascending: Uint32Array, value: number): number {
   return low;
 }
 
-/** Sum over a block's lines of running sums [width] that begin at `offset`; lines past the last count as nothing. */
-export function sumOf(sums: Float64Array, offset: number, width: number, block: Block): number {
-  const last = Math.min(block.endLine, width - 1);
-  return last < block.startLine ? 0 : sums[offset + last]! - sums[offset + block.startLine - 1]!;
+/** Sum over a block's lines of running sums; lines past the last count as nothing. */
+export function sumOf(sums: Float64Array, { startLine, endLine }: Pick<Block, 'startLine' | 'endLine'>): number {
+  const last = Math.min(endLine, sums.length - 1);
+  return last < startLine ? 0 : sums[last]! - sums[startLine - 1]!;
 }
 
-/** Rows [rows,width] of amounts on lines, made into running sums at the end. */
+/** Amounts of several rows on lines [width,rows], made into running sums at the end. */
 class RunningSums {
   private readonly sums: Float64Array;
   /** Of amounts that are spread over several lines: by how much a line has more than the one before, and of how many runs. */
@@ -120,45 +146,45 @@ class RunningSums {
     this.runs = new Int32Array(spans ? cells : 0);
   }
 
-  /** An amount on the lines of a run that begins at `line`. */
-  add(row: number, line: number, run: number, amount: number): void {
-    const cell = row * this.width + line;
-    const span = this.spans?.[run] ?? 1;
+  /** `factor` times an amount for each of some rows, on the lines of a run that begins at `line`. */
+  add(line: number, run: number, rows: Uint32Array, amounts: Float64Array, factor: number): void {
+    const { sums } = this;
+    const from = line * this.rows;
+    const span = this.spans === undefined ? 1 : this.spans[run]!;
     if (span === 1) {
-      this.sums[cell]! += amount;
+      for (let i = 0; i < rows.length; i++) sums[from + rows[i]!]! += factor * amounts[i]!;
       return;
     }
-    this.steps[cell]! += amount / span;
-    this.runs[cell]!++;
-    if (line + span === this.width) return;
-    this.steps[cell + span]! -= amount / span;
-    this.runs[cell + span]!--;
+    const beyond = line + span < this.width ? from + span * this.rows : undefined;
+    for (let i = 0; i < rows.length; i++) {
+      const step = (factor * amounts[i]!) / span;
+      this.steps[from + rows[i]!]! += step;
+      this.runs[from + rows[i]!]!++;
+      if (beyond === undefined) continue;
+      this.steps[beyond + rows[i]!]! -= step;
+      this.runs[beyond + rows[i]!]!--;
+    }
   }
 
   /** `rest` [rows]: what each token has beside that; `tokens` float64 [width], running sums. */
   finished(rest: readonly number[] = [], tokens: Float64Array = new Float64Array(0)): Float64Array {
-    for (let row = 0; row < this.rows; row++) {
-      const from = row * this.width;
-      if (this.spans) this.spread(from);
-      accumulate(this.sums, from, this.width);
-      const each = rest[row] ?? 0;
+    const { sums, rows } = this;
+    if (this.spans) for (let row = 0; row < rows; row++) this.spread(row);
+    for (let at = rows; at < sums.length; at++) sums[at]! += sums[at - rows]!;
+    for (const [row, each] of rest.entries()) {
       if (each === 0) continue;
-      for (let line = 0; line < this.width; line++) this.sums[from + line]! += each * tokens[line]!;
+      for (let line = 0; line < this.width; line++) sums[line * rows + row]! += each * tokens[line]!;
     }
-    return this.sums;
+    return sums;
   }
 
-  private spread(from: number): void {
+  private spread(row: number): void {
     let [amount, runs] = [0, 0];
-    for (let at = from; at < from + this.width; at++) {
+    for (let at = row; at < this.sums.length; at += this.rows) {
       runs += this.runs[at]!;
       // Outside all runs there is nothing, not what rounding left.
       amount = runs === 0 ? 0 : amount + this.steps[at]!;
       this.sums[at]! += amount;
     }
   }
-}
-
-function accumulate(values: Float64Array, from: number, count: number): void {
-  for (let at = from + 1; at < from + count; at++) values[at]! += values[at - 1]!;
 }

@@ -13,13 +13,9 @@ import type { TextMass } from './text-mass.js';
 export function attentionScore(text: TextMass, block: Block, parameters: RecallParameters): number {
   const tokens = text.tokensOn(block);
   if (tokens <= 0) return -Infinity;
-  const { weight, lengthExponent, logFloor } = parameters;
-  let score = 0;
-  for (let head = 0; head < weight.length; head++) {
-    const mass = text.on(head, block) / tokens ** lengthExponent[head]!;
-    score += weight[head]! * Math.log(mass + Math.exp(logFloor[head]!));
-  }
-  return score - nullScore(text, block, parameters);
+  const { weight, nullWeight } = parameters;
+  const logs = logsOf(parameters, tokens);
+  return logs(weight, text.on(block, weight.length)) - logs(nullWeight, text.nullOn(block, nullWeight.length));
 }
 
 /**
@@ -33,22 +29,25 @@ export function rowScore(
   parameters: RecallParameters,
   nullByHead?: readonly number[],
 ): number {
-  return byHead.reduce(
-    (score, found, head) => score + parameters.weight[head]! * found,
-    -nullScore(text, block, parameters, nullByHead),
-  );
+  const { weight, nullWeight } = parameters;
+  const found = byHead.reduce((score, own, head) => score + weight[head]! * own, 0);
+  const nothing = nullByHead ?? text.nullOn(block, nullWeight.length);
+  return found - logsOf(parameters, text.tokensOn(block))(nullWeight, nothing);
 }
 
-/** What a question without content finds of a block: what every question finds there. */
-function nullScore(text: TextMass, block: Block, parameters: RecallParameters, byHead?: readonly number[]): number {
-  const tokens = text.tokensOn(block);
-  const { nullWeight, lengthExponent, logFloor } = parameters;
-  let score = 0;
-  for (let head = 0; head < nullWeight.length; head++) {
-    const mass = (byHead?.[head] ?? text.nullOn(head, block)) / tokens ** lengthExponent[head]!;
-    score += nullWeight[head]! * Math.log(mass + Math.exp(logFloor[head]!));
-  }
-  return score;
+/** Sum over heads of weight · log(mass/n^a + exp(e)), for spans of n tokens. */
+function logsOf(
+  { lengthExponent, logFloor }: RecallParameters,
+  tokens: number,
+): (weight: readonly number[], mass: ArrayLike<number>) => number {
+  return (weight, mass) => {
+    let score = 0;
+    for (let head = 0; head < weight.length; head++) {
+      const perToken = mass[head]! / tokens ** lengthExponent[head]!;
+      score += weight[head]! * Math.log(perToken + Math.exp(logFloor[head]!));
+    }
+    return score;
+  };
 }
 
 /** Scores in units of their standard deviation; what is not finite is put at the lowest finite value. */

@@ -10,14 +10,14 @@ import { placeName, type Places } from './documents/index.js';
 import { focusOf } from './focus.js';
 import { GiveWay } from './give-way.js';
 import { bm25, questionTerms, termsOf } from './lexical.js';
-import { LineMass } from './line-mass.js';
+import { PartMasses } from './part-masses.js';
 import { attentionScore, bestByFirstScore, distinct, rowScore, standardised, type Candidate } from './rank.js';
 import type { IndexedPart, RecallIndex } from './recall-index.js';
 import { FileLines, cutText, recalledTexts, shownText, type RecalledText } from './recalled-text.js';
 import type { SourceText } from './source-files.js';
 import { spanShares, type PlacedBlock } from './span-shares.js';
 import type { CutText, TextCache } from './text-cache.js';
-import { TextMass, lastLineOf, type PartMass } from './text-mass.js';
+import { TextMass, lastLineOf } from './text-mass.js';
 import type { RecalledSpan } from './workspace-memory.js';
 
 export interface RecallParts {
@@ -37,7 +37,6 @@ const MOST_PER_TEXT = 3;
 const WINDOW_LINES = 16;
 /** Files read from disk at a time. */
 const READ_AT_ONCE = 16;
-const KEPT_PARTS = 4;
 
 export async function recallSpans(question: string, limit: number, work: RecallParts): Promise<RecalledSpan[]> {
   const parts = work.index.all();
@@ -98,29 +97,6 @@ async function withSlots<T>(
     if (codeOf(error) !== 'stale' && codeOf(error) !== 'engine-crashed') throw error;
     await index.push(engine);
     return ask(ids, { signal });
-  }
-}
-
-/** Masses on the lines of parts: the last few are kept, for neighbouring stretches of a file share a part. */
-class PartMasses {
-  private readonly last = new Map<number, PartMass>();
-
-  constructor(
-    private readonly parts: readonly IndexedPart[],
-    private readonly scores: RecallScores,
-    private readonly keyHeadOf: readonly number[],
-  ) {}
-
-  of(at: number): PartMass {
-    const known = this.last.get(at);
-    if (known) return known;
-    const { firstLine, provenance, slots, tokens } = this.parts[at]!;
-    const { scores, keyHeadOf } = this;
-    const mass = LineMass.of(provenance, slots, tokens, scores, scores.slotStart[at]!, keyHeadOf);
-    const made = { firstLine, tokens, mass };
-    this.last.set(at, made);
-    if (this.last.size > KEPT_PARTS) this.last.delete(this.last.keys().next().value!);
-    return made;
   }
 }
 

@@ -14,26 +14,30 @@ export class TextMass {
   constructor(private readonly parts: readonly PartMass[]) {}
 
   tokensOn(block: Block): number {
-    return this.sum(block, ({ tokens }, own) => sumOf(tokens, 0, tokens.length, own));
+    let sum = 0;
+    this.each(block, ({ tokens }, startLine, endLine) => (sum += sumOf(tokens, { startLine, endLine })));
+    return sum;
   }
 
-  /** The question's mass of one query head on a block. */
-  on(head: number, block: Block): number {
-    return this.sum(block, ({ mass }, own) => mass.on(head, own));
+  /** The question's mass on a block, float64 [heads]. */
+  on(block: Block, heads: number): Float64Array {
+    const sums = new Float64Array(heads);
+    this.each(block, ({ mass }, startLine, endLine) => mass.addOn(sums, startLine, endLine));
+    return sums;
   }
 
   /** The contentless question's. */
-  nullOn(head: number, block: Block): number {
-    return this.sum(block, ({ mass }, own) => mass.nullOn(head, own));
+  nullOn(block: Block, heads: number): Float64Array {
+    const sums = new Float64Array(heads);
+    this.each(block, ({ mass }, startLine, endLine) => mass.addNullOn(sums, startLine, endLine));
+    return sums;
   }
 
-  private sum({ startLine, endLine }: Block, of: (part: PartMass, own: Block) => number): number {
-    let sum = 0;
+  private each({ startLine, endLine }: Block, visit: (part: PartMass, first: number, last: number) => void): void {
     for (const part of this.parts) {
       const before = part.firstLine - 1;
-      sum += of(part, { startLine: Math.max(1, startLine - before), endLine: endLine - before });
+      visit(part, Math.max(1, startLine - before), endLine - before);
     }
-    return sum;
   }
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { leastUsefulFirst, ramBytesOf } from '../../src/memory/budget.js';
 import type { WorkspaceMemory } from '../../src/memory/index.js';
 import { LineMass, tokensBefore } from '../../src/memory/line-mass.js';
+import { TextMass } from '../../src/memory/text-mass.js';
 import {
   keysOf,
   mergedProvenance,
@@ -132,9 +133,10 @@ suite('budgets', function () {
     assert.deepEqual([...tokensBefore(provenance, 1)], [0, 0, 2, 4, 6, 6, 7]);
     const masses = { mass: allNamed(Float32Array.of(0.7), [0]), nullMass: allNamed(Float32Array.of(1.4), [0]) };
     const mass = LineMass.of(provenance, 1, tokensBefore(provenance, 1), masses, 0, [0]);
-    const on = (line: number): number => mass.on(0, { startLine: line, endLine: line });
+    const text = new TextMass([{ firstLine: 1, tokens: tokensBefore(provenance, 1), mass }]);
+    const on = (line: number): number => text.on({ startLine: line, endLine: line }, 1)[0]!;
     [0, 0.2, 0.2, 0.2, 0, 0.1].forEach((expected, at) => assert.ok(Math.abs(on(at + 1) - expected) < 1e-6, `${at}`));
-    assert.ok(Math.abs(mass.nullOn(0, { startLine: 1, endLine: 3 }) - 0.8) < 1e-6);
+    assert.ok(Math.abs(text.nullOn({ startLine: 1, endLine: 3 }, 1)[0]! - 0.8) < 1e-6);
   });
 
   test('least useful: longest out of use, then vendored, then large; by path; what is being read last', () => {

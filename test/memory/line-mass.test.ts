@@ -29,11 +29,12 @@ suite('masses on lines', () => {
       1,
       [0, 0],
     );
-    assert.equal(mass.nullOn(0, { startLine: 1, endLine: 3 }), 0);
-    assert.equal(mass.on(0, { startLine: 1, endLine: 1 }), 0.5);
-    assert.equal(mass.on(0, { startLine: 2, endLine: 3 }), 0.5);
-    assert.ok(Math.abs(mass.on(1, { startLine: 1, endLine: 9 }) - 0.5) < 1e-7);
-    assert.equal(sumOf(tokens, 0, 4, { startLine: 7, endLine: 9 }), 0);
+    const text = new TextMass([{ firstLine: 1, tokens, mass }]);
+    assert.deepEqual([...text.nullOn({ startLine: 1, endLine: 3 }, 2)], [0, 0]);
+    assert.equal(text.on({ startLine: 1, endLine: 1 }, 2)[0], 0.5);
+    assert.equal(text.on({ startLine: 2, endLine: 3 }, 2)[0], 0.5);
+    assert.ok(Math.abs(text.on({ startLine: 1, endLine: 9 }, 2)[1]! - 0.5) < 1e-7);
+    assert.equal(sumOf(tokens, { startLine: 7, endLine: 9 }), 0);
   });
 
   test('slots that are not named have the rest, so much for each token', () => {
@@ -45,9 +46,10 @@ suite('masses on lines', () => {
       nullMass: { slots: [Uint32Array.of(4, 7)], mass: [Float32Array.of(7, 7)], rest: [0.25] },
     };
     const mass = LineMass.of(provenance, 2, tokens, masses, 5, [0]);
-    const on = (line: number) => mass.on(0, { startLine: line, endLine: line });
+    const text = new TextMass([{ firstLine: 1, tokens, mass }]);
+    const on = (line: number) => text.on({ startLine: line, endLine: line }, 1)[0]!;
     [(0.5 * 2) / 3, 0.5 / 3, 0.125].forEach((own, at) => assert.ok(Math.abs(on(at + 1) - own) < 1e-9, `${at}`));
-    assert.ok(Math.abs(mass.nullOn(0, { startLine: 1, endLine: 3 }) - 4 * 0.25) < 1e-9);
+    assert.ok(Math.abs(text.nullOn({ startLine: 1, endLine: 3 }, 1)[0]! - 4 * 0.25) < 1e-9);
   });
 
   test('the score is the formula of the fit', () => {
@@ -102,8 +104,8 @@ suite('masses on lines', () => {
       { firstLine: 3, tokens, mass: part(1) },
     ]);
     // Line 2: a third of 0.6. Line 3: 0.1 of the first part, two thirds of 0.3 of the second.
-    assert.ok(Math.abs(text.on(0, { startLine: 2, endLine: 3 }) - 0.5) < 1e-7);
-    assert.ok(Math.abs(text.on(0, { startLine: 4, endLine: 5 }) - 0.1) < 1e-7);
+    assert.ok(Math.abs(text.on({ startLine: 2, endLine: 3 }, 1)[0]! - 0.5) < 1e-7);
+    assert.ok(Math.abs(text.on({ startLine: 4, endLine: 5 }, 1)[0]! - 0.1) < 1e-7);
     assert.equal(text.tokensOn({ startLine: 3, endLine: 3 }), 3);
     assert.equal(text.tokensOn({ startLine: 6, endLine: 9 }), 0);
   });
