@@ -32,6 +32,11 @@ suite('engine process', function () {
     assert(reading.gist.keys instanceof Int8Array && reading.lineOfToken instanceof Uint32Array);
     for (const engine of [here, there]) await engine.putRecall('a', reading.recall);
     assert.deepEqual(await there.scoreRecall('add?', ['a']), await here.scoreRecall('add?', ['a']));
+    // What the contentless question finds crosses once, and again where it is another.
+    const again = await there.scoreRecall('less?', ['a']);
+    assert.equal((await there.scoreRecall('more?', ['a'])).nullMass, again.nullMass);
+    assert.deepEqual(again, await here.scoreRecall('less?', ['a']));
+    assert.deepEqual(await there.scoreRecall('less?', ['a', 'a']), await here.scoreRecall('less?', ['a', 'a']));
     const options = { schedule: { kind: 'even', slots: 20, tokens: 60 }, from: 10, limit: 60 } as const;
     assert.deepEqual(await there.loss(code, options), await here.loss(code, options));
   });

@@ -8,6 +8,7 @@ import type { ComposeOptions, Engine } from '../engine.js';
 import { openEngine } from '../local-engine.js';
 import type { ComposedState, PackedSlots } from '../slots.js';
 import { runBelowNormal } from './below-normal.js';
+import { ContentlessSender } from './contentless-once.js';
 import type { CallMessage, CallName, ComposeBegin, EngineArguments, FromEngine, ToEngine } from './messages.js';
 import { Pace } from './pace.js';
 import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
@@ -38,6 +39,7 @@ const lanes = { foreground: Promise.resolve(), background: Promise.resolve() };
 let waitingInForeground = 0;
 let engine: Engine | undefined;
 
+const contentless = new ContentlessSender();
 const pace = new Pace();
 /** Calls in the background whose callers know no share: somebody waits for them. */
 let hurried = 0;
@@ -131,7 +133,7 @@ function run(target: Engine, call: CallMessage, signal: AbortSignal): Promise<un
     case 'coarsen':
       return target.coarsen(first!, second!, { ...options, giveWay: wayOf(call, signal) });
     case 'scoreRecall':
-      return target.scoreRecall(first!, second!, options);
+      return target.scoreRecall(first!, second!, options).then(scores => contentless.crossing(scores));
     case 'scoreSpans':
       return target.scoreSpans(first!, second!, third!, options);
     case 'queriesAt':

@@ -28,6 +28,8 @@ import type { CoarseRecall, ComposedState, PackedSlots, Reading, RecallSlots, St
 import { isAccelerator } from '../providers.js';
 import { automaticThreads } from '../threads.js';
 import { chooseApart, forgetOutcome } from './choose-apart.js';
+import { ContentlessReceiver } from './contentless-once.js';
+import type { CrossingScores } from './contentless-once.js';
 import { crashed } from './crashed.js';
 import type { CallMessage, CallName, EngineArguments, FromEngine, ToEngine } from './messages.js';
 import { ArrivingArrays, sendArrays, takeApart } from './pieces.js';
@@ -84,6 +86,7 @@ class EngineProcess implements Engine {
   private starting: Promise<void> | undefined;
   private readonly pending = new Map<number, Pending>();
   private readonly arriving = new ArrivingArrays();
+  private contentless = new ContentlessReceiver();
   private readonly starts: number[] = [];
   private nextId = 1;
   private nextComposition = 1;
@@ -172,7 +175,8 @@ class EngineProcess implements Engine {
   }
 
   scoreRecall(question: string, ids: readonly string[], options?: CallOptions): Promise<RecallScores> {
-    return this.call('scoreRecall', [question, ids], options);
+    const crossed = this.call<CrossingScores>('scoreRecall', [question, ids], options);
+    return crossed.then(scores => this.contentless.complete(scores));
   }
 
   scoreSpans(question: string, ids: readonly string[], spans: SpanShares, options?: CallOptions): Promise<SpanScores> {
@@ -312,6 +316,7 @@ class EngineProcess implements Engine {
       env: { ...process.env, ORT_DISABLE_TELEMETRY: '1' },
     });
     this.child = child;
+    this.contentless = new ContentlessReceiver();
     const log = this.options.log ?? silentLog;
     let isReady = false;
     // Until then native code complains of providers in its own words; the provider's reason says the same in one line.
