@@ -15,15 +15,12 @@ export function tokensBefore({ slotStart, lines, weights, spans }: Provenance, s
   const sums = new RunningSums(1, last + 1, spans);
   // Each token is in exactly one slot of each head, so the first head's runs count every token once.
   const end = slotStart[slots] ?? 0;
-  for (let at = 0; at < end; at++) sums.add(lines[at]!, at, ONLY, ONE, weights[at]!);
+  for (let at = 0; at < end; at++) sums.add(0, lines[at]!, at, weights[at]!);
   return sums.finished();
 }
 
-const ONLY = Uint32Array.of(0);
-const ONE = Float64Array.of(1);
-
 /**
- * Mass on the lines of one text, as running sums: float64 [L+1,H]. `first`: where this text's slots begin in N. `tokens`:
+ * Mass on the lines of one text, as running sums: float64 [L+1,H+1], of which the last column means nothing. `first`: where this text's slots begin in N. `tokens`:
  * float64 [L+1], `tokensBefore`. `keyHeadOf` [H]: the key head of each query head.
  */
 export function lineSums(
@@ -34,10 +31,12 @@ export function lineSums(
   first: number,
   keyHeadOf: readonly number[],
 ): Float64Array {
-  const sums = new RunningSums(keyHeadOf.length, tokens.length, provenance.spans);
+  const sums = new RunningSums(keyHeadOf.length + 1, tokens.length, provenance.spans);
   for (const keyHead of new Set(keyHeadOf)) {
-    const heads = Uint32Array.from([...keyHeadOf.keys()].filter(head => keyHeadOf[head] === keyHead));
-    addNamed(sums, heads, provenance, { row: keyHead * (slots + 1), first, slots }, mass.slots?.[keyHead], mass);
+    const heads = [...keyHeadOf.keys()].filter(head => keyHeadOf[head] === keyHead);
+    const part = { row: keyHead * (slots + 1), first, slots, named: mass.slots?.[keyHead] };
+    for (let at = 0; at < heads.length; at += 3)
+      addNamed(sums, heads.slice(at, at + 3), keyHeadOf.length, provenance, part, mass);
   }
   return sums.finished(mass.rest, tokens);
 }
@@ -52,7 +51,7 @@ export class LineMass {
     private readonly contentless: Float64Array,
     private readonly heads: number,
   ) {
-    this.width = question.length / heads;
+    this.width = question.length / (heads + 1);
   }
 
   /** Arguments as of `lineSums`. */
@@ -82,33 +81,64 @@ export class LineMass {
     const { heads, width } = this;
     const last = Math.min(endLine, width - 1);
     if (last < startLine) return;
-    const [end, before] = [last * heads, (startLine - 1) * heads];
+    const [end, before] = [last * (heads + 1), (startLine - 1) * (heads + 1)];
     for (let head = 0; head < heads; head++) to[head]! += sums[end + head]! - sums[before + head]!;
   }
 }
 
-/** To the heads of one key head: slots that are named, by how much more they have than the rest for each of their tokens. */
+/** A text's slots of one key head. */
+interface NamedSlots {
+  /** Where they begin in the provenance, and among all. */
+  readonly row: number;
+  readonly first: number;
+  readonly slots: number;
+  /** Ascending, among all; absent: all are named. */
+  readonly named: Uint32Array | undefined;
+}
+
+/**
+ * To up to three heads of one key head: slots that are named, by how much more they have than the rest for each of their
+ * tokens. Where there are fewer, `nowhere` is the row of the others. Three side by side, for slots in a row are mostly on the same line, and one head's sum there waits for itself.
+ */
 function addNamed(
   sums: RunningSums,
-  heads: Uint32Array,
+  [a, b, c]: readonly number[],
+  nowhere: number,
   { slotStart, lines, weights }: Provenance,
-  { row, first, slots }: { readonly row: number; readonly first: number; readonly slots: number },
-  named: Uint32Array | undefined,
+  { row, first, slots, named }: NamedSlots,
   { mass, rest }: SlotMass,
 ): void {
   const [from, beyond] = named
     ? [firstAtLeast(named, first), firstAtLeast(named, first + slots)]
     : [first, first + slots];
-  const [masses, rests] = [Array.from(heads, head => mass[head]!), Float64Array.from(heads, head => rest[head]!)];
-  const shares = new Float64Array(heads.length);
+  const { values, rows, spans } = sums;
+  const [massA, massB, massC] = [mass[a!]!, mass[b ?? a!]!, mass[c ?? a!]!];
+  const [restA, restB, restC] = [rest[a!]!, rest[b ?? a!]!, rest[c ?? a!]!];
+  const [rowA, rowB, rowC] = [a!, b ?? nowhere, c ?? nowhere];
   for (let at = from; at < beyond; at++) {
     const slot = row + (named ? named[at]! : at) - first;
-    const [start, end] = [slotStart[slot]!, slotStart[slot + 1]!];
+    const start = slotStart[slot]!;
+    const end = slotStart[slot + 1]!;
     let total = 0;
     for (let run = start; run < end; run++) total += weights[run]!;
     if (total === 0) continue;
-    for (let i = 0; i < shares.length; i++) shares[i] = masses[i]![at]! / total - rests[i]!;
-    for (let run = start; run < end; run++) sums.add(lines[run]!, run, heads, shares, weights[run]!);
+    const shareA = massA[at]! / total - restA;
+    const shareB = massB[at]! / total - restB;
+    const shareC = massC[at]! / total - restC;
+    for (let run = start; run < end; run++) {
+      const line = lines[run]!;
+      const weight = weights[run]!;
+      if (spans === undefined) {
+        const cell = line * rows;
+        values[cell + rowA]! += weight * shareA;
+        values[cell + rowB]! += weight * shareB;
+        values[cell + rowC]! += weight * shareC;
+        continue;
+      }
+      sums.add(rowA, line, run, weight * shareA);
+      sums.add(rowB, line, run, weight * shareB);
+      sums.add(rowC, line, run, weight * shareC);
+    }
   }
 }
 
@@ -130,61 +160,56 @@ export function sumOf(sums: Float64Array, { startLine, endLine }: Pick<Block, 's
 
 /** Amounts of several rows on lines [width,rows], made into running sums at the end. */
 class RunningSums {
-  private readonly sums: Float64Array;
+  readonly values: Float64Array;
   /** Of amounts that are spread over several lines: by how much a line has more than the one before, and of how many runs. */
   private readonly steps: Float64Array;
   private readonly runs: Int32Array;
 
   constructor(
-    private readonly rows: number,
+    readonly rows: number,
     private readonly width: number,
-    private readonly spans: Uint16Array | undefined,
+    readonly spans: Uint16Array | undefined,
   ) {
     const cells = rows * width;
-    this.sums = new Float64Array(cells);
+    this.values = new Float64Array(cells);
     this.steps = new Float64Array(spans ? cells : 0);
     this.runs = new Int32Array(spans ? cells : 0);
   }
 
-  /** `factor` times an amount for each of some rows, on the lines of a run that begins at `line`. */
-  add(line: number, run: number, rows: Uint32Array, amounts: Float64Array, factor: number): void {
-    const { sums } = this;
-    const from = line * this.rows;
+  /** An amount on the lines of a run that begins at `line`. */
+  add(row: number, line: number, run: number, amount: number): void {
+    const cell = line * this.rows + row;
     const span = this.spans === undefined ? 1 : this.spans[run]!;
     if (span === 1) {
-      for (let i = 0; i < rows.length; i++) sums[from + rows[i]!]! += factor * amounts[i]!;
+      this.values[cell]! += amount;
       return;
     }
-    const beyond = line + span < this.width ? from + span * this.rows : undefined;
-    for (let i = 0; i < rows.length; i++) {
-      const step = (factor * amounts[i]!) / span;
-      this.steps[from + rows[i]!]! += step;
-      this.runs[from + rows[i]!]!++;
-      if (beyond === undefined) continue;
-      this.steps[beyond + rows[i]!]! -= step;
-      this.runs[beyond + rows[i]!]!--;
-    }
+    this.steps[cell]! += amount / span;
+    this.runs[cell]!++;
+    if (line + span === this.width) return;
+    this.steps[cell + span * this.rows]! -= amount / span;
+    this.runs[cell + span * this.rows]!--;
   }
 
   /** `rest` [rows]: what each token has beside that; `tokens` float64 [width], running sums. */
   finished(rest: readonly number[] = [], tokens: Float64Array = new Float64Array(0)): Float64Array {
-    const { sums, rows } = this;
+    const { values, rows } = this;
     if (this.spans) for (let row = 0; row < rows; row++) this.spread(row);
-    for (let at = rows; at < sums.length; at++) sums[at]! += sums[at - rows]!;
+    for (let at = rows; at < values.length; at++) values[at]! += values[at - rows]!;
     for (const [row, each] of rest.entries()) {
       if (each === 0) continue;
-      for (let line = 0; line < this.width; line++) sums[line * rows + row]! += each * tokens[line]!;
+      for (let line = 0; line < this.width; line++) values[line * rows + row]! += each * tokens[line]!;
     }
-    return sums;
+    return values;
   }
 
   private spread(row: number): void {
     let [amount, runs] = [0, 0];
-    for (let at = row; at < this.sums.length; at += this.rows) {
+    for (let at = row; at < this.values.length; at += this.rows) {
       runs += this.runs[at]!;
       // Outside all runs there is nothing, not what rounding left.
       amount = runs === 0 ? 0 : amount + this.steps[at]!;
-      this.sums[at]! += amount;
+      this.values[at]! += amount;
     }
   }
 }

@@ -37,17 +37,41 @@ export function rowScore(
 
 /** Sum over heads of weight · log(mass/n^a + exp(e)), for spans of n tokens. */
 function logsOf(
-  { lengthExponent, logFloor }: RecallParameters,
+  parameters: RecallParameters,
   tokens: number,
 ): (weight: readonly number[], mass: ArrayLike<number>) => number {
+  const { floors, lengths } = powersOf(parameters);
+  let length = lengths.get(tokens);
+  if (length === undefined) {
+    length = Float64Array.from(parameters.lengthExponent, exponent => tokens ** exponent);
+    if (lengths.size < MOST_LENGTHS) lengths.set(tokens, length);
+  }
+  const divisor = length;
   return (weight, mass) => {
     let score = 0;
     for (let head = 0; head < weight.length; head++) {
-      const perToken = mass[head]! / tokens ** lengthExponent[head]!;
-      score += weight[head]! * Math.log(perToken + Math.exp(logFloor[head]!));
+      score += weight[head]! * Math.log(mass[head]! / divisor[head]! + floors[head]!);
     }
     return score;
   };
+}
+
+/** Of the same parameters, for thousands of blocks: exp(e), and n^a by n. Both are [H]. */
+interface Powers {
+  readonly floors: Float64Array;
+  readonly lengths: Map<number, Float64Array>;
+}
+
+const MOST_LENGTHS = 4096;
+const powers = new WeakMap<RecallParameters, Powers>();
+
+function powersOf(parameters: RecallParameters): Powers {
+  let known = powers.get(parameters);
+  if (!known) {
+    known = { floors: Float64Array.from(parameters.logFloor, Math.exp), lengths: new Map() };
+    powers.set(parameters, known);
+  }
+  return known;
 }
 
 /** Scores in units of their standard deviation; what is not finite is put at the lowest finite value. */

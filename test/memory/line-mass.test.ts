@@ -1,8 +1,11 @@
 /** Masses of slots on the lines of texts and in blocks of them, and the choice of texts by them: figures by hand. */
 import assert from 'node:assert/strict';
+import type { RecallParameters } from '../../src/engine/index.js';
 import { LineMass, sumOf, tokensBefore } from '../../src/memory/line-mass.js';
+import { PartMasses } from '../../src/memory/part-masses.js';
 import { attentionScore } from '../../src/memory/rank.js';
 import { chooseTexts } from '../../src/memory/recall.js';
+import type { IndexedPart } from '../../src/memory/recall-index.js';
 import { TextMass } from '../../src/memory/text-mass.js';
 import { allNamed } from './fake-recall.js';
 
@@ -108,5 +111,52 @@ suite('masses on lines', () => {
     assert.ok(Math.abs(text.on({ startLine: 4, endLine: 5 }, 1)[0]! - 0.1) < 1e-7);
     assert.equal(text.tokensOn({ startLine: 3, endLine: 3 }), 3);
     assert.equal(text.tokensOn({ startLine: 6, endLine: 9 }), 0);
+  });
+
+  test('heads that share a key head have masses of their own, however many they are', () => {
+    const tokens = tokensBefore(provenance, 2);
+    const found = Float32Array.of(0.5, 0.25, 0.125, 0.0625, 0.75, 0.5, 0.25, 1);
+    // Four heads with two slots each.
+    const masses = { mass: allNamed(found, [0, 0, 0, 0]), nullMass: allNamed(new Float32Array(8), [0, 0, 0, 0]) };
+    const mass = LineMass.of(provenance, 2, tokens, masses, 0, [0, 0, 0, 0]);
+    const text = new TextMass([{ firstLine: 1, tokens, mass }]);
+    const line3 = text.on({ startLine: 3, endLine: 3 }, 4);
+    [0.25, 0.0625, 0.5, 1].forEach((own, head) => assert.ok(Math.abs(line3[head]! - own) < 1e-9, `${head}`));
+  });
+
+  test('parts have the same masses whether all are kept or few; the contentless question’s for as long as they are the same', () => {
+    const tokens = tokensBefore(provenance, 2);
+    const part = { key: '', path: 'a', contentHash: '', slots: 2, provenance, tokens, ram: 0 };
+    const parts = [0, 1, 2, 3, 4, 5].map(at => ({ ...part, firstLine: 1 + 3 * at })) as unknown as IndexedPart[];
+    const of = (scale: number) =>
+      allNamed(
+        Float32Array.from({ length: 12 }, (_, slot) => scale * slot),
+        [0],
+      );
+    const nullMass = of(2);
+    const slotStart = Uint32Array.from({ length: 7 }, (_, at) => 2 * at);
+    const scores = { rows: 1, slotStart, mass: of(1), nullMass, parameters: {} as RecallParameters };
+    const lines = { startLine: 1, endLine: 99 };
+    const masses = (all: PartMasses) =>
+      [0, 5, 1, 2, 3, 4, 0].map(at => {
+        const text = new TextMass([{ ...all.of(at), firstLine: 1 }]);
+        return [text.on(lines, 1)[0], text.nullOn(lines, 1)[0]];
+      });
+    // Slots 2i and 2i + 1 of part i.
+    const right = [0, 5, 1, 2, 3, 4, 0].map(at => [4 * at + 1, 2 * (4 * at + 1)]);
+    assert.deepEqual(masses(new PartMasses(parts, scores, [0])), right);
+    assert.deepEqual(masses(new PartMasses(parts, scores, [0], 0)), right);
+    // Another question about the same memory.
+    nullMass.mass[0]!.fill(7);
+    const next = masses(new PartMasses(parts, { ...scores, mass: of(3) }, [0]));
+    assert.deepEqual(
+      next,
+      right.map(([own, nothing]) => [3 * own!, nothing]),
+    );
+    const changed = masses(new PartMasses(parts, { ...scores, nullMass: of(4) }, [0]));
+    assert.deepEqual(
+      changed,
+      right.map(([own, nothing]) => [own, 2 * nothing!]),
+    );
   });
 });
