@@ -73,12 +73,18 @@ export function* blocksAt(
     const first = starts[i]!;
     const end = starts[i + 1]!;
     while (at < places.length && places[at]! < end) {
-      block.addOne(table, head, places[at++]! - first);
+      const from = places[at]!;
+      let to = from + 1;
+      while (to < end && places[at + to - from] === to) to++;
+      at += block.add(table, head, from - first, to - first);
       if (block.isFull) yield block.take();
     }
   }
   if (!block.isEmpty) yield block.take();
 }
+
+/** Slots whose bytes cost less to copy one by one than views of them. */
+const FEW = 3;
 
 class Block {
   private readonly keys: Int8Array;
@@ -108,22 +114,20 @@ class Block {
     const { headSize, filled } = this;
     const count = Math.min(to - from, this.room - filled);
     const cell = head * slots + from;
+    this.filled += count;
+    if (count < FEW) {
+      const [source, target] = [cell * headSize, filled * headSize];
+      for (let i = 0; i < count * headSize; i++) this.keys[target + i] = keys[source + i]!;
+      for (let i = 0; i < count; i++) {
+        this.scales[filled + i] = scales[cell + i]!;
+        this.logCounts[filled + i] = logCounts[cell + i]!;
+      }
+      return count;
+    }
     this.keys.set(keys.subarray(cell * headSize, (cell + count) * headSize), filled * headSize);
     this.scales.set(scales.subarray(cell, cell + count), filled);
     this.logCounts.set(logCounts.subarray(cell, cell + count), filled);
-    this.filled += count;
     return count;
-  }
-
-  /** A view of one row costs more than its bytes. */
-  addOne({ slots, keys, scales, logCounts }: SlotTable, head: number, slot: number): void {
-    const { headSize, filled } = this;
-    const cell = head * slots + slot;
-    const [from, to] = [cell * headSize, filled * headSize];
-    for (let i = 0; i < headSize; i++) this.keys[to + i] = keys[from + i]!;
-    this.scales[filled] = scales[cell]!;
-    this.logCounts[filled] = logCounts[cell]!;
-    this.filled++;
   }
 
   /** One more slot with the key of the last, and with no tokens. */

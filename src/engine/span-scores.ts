@@ -26,8 +26,8 @@ export interface SharedSlots {
 /** `total`: slots in all. */
 export function sharedSlots(own: SpanShares['keyHeads'][number], total: number): SharedSlots {
   const counts = new Uint32Array(total);
-  for (const slot of own.slots) counts[slot]!++;
-  const touched = counts.reduce((sum, count) => sum + (count > 0 ? 1 : 0), 0);
+  let touched = 0;
+  for (const slot of own.slots) if (counts[slot]!++ === 0) touched++;
   const slots = new Uint32Array(touched);
   const start = new Uint32Array(touched + 1);
   /** Where the next share of each slot goes. */
@@ -54,7 +54,7 @@ export function sharedSlots(own: SpanShares['keyHeads'][number], total: number):
 
 /** Sums up each row's softmax on each span, block by block of the shared slots. */
 export class SpanMass {
-  /** float32 [R,F]. */
+  /** float32 [F,R]. */
   private readonly mass: Float32Array;
   private done = 0;
 
@@ -69,25 +69,29 @@ export class SpanMass {
 
   /** The next of the shared slots. */
   add({ values, reference, slots }: Exponentials): void {
-    const { shared, count, mass, logSums, done } = this;
+    const { shared, mass, logSums, done } = this;
     const { start, spans, shares } = shared;
-    for (let row = 0; row < logSums.length; row++) {
-      const factor = Math.exp(reference[row]! - logSums[row]!);
-      for (let slot = 0; slot < slots; slot++) {
-        const own = factor * values[row * slots + slot]!;
-        for (let at = start[done + slot]!; at < start[done + slot + 1]!; at++) {
-          mass[row * count + spans[at]!]! += shares[at]! * own;
-        }
+    const { rows } = this;
+    const factors = Float64Array.from(logSums, (logSum, row) => Math.exp(reference[row]! - logSum));
+    for (let slot = 0; slot < slots; slot++) {
+      for (let at = start[done + slot]!; at < start[done + slot + 1]!; at++) {
+        const to = spans[at]! * rows;
+        const share = shares[at]!;
+        for (let row = 0; row < rows; row++) mass[to + row]! += share * factors[row]! * values[row * slots + slot]!;
       }
     }
     this.done += slots;
+  }
+
+  private get rows(): number {
+    return this.logSums.length;
   }
 
   /** Of one head of the rows, float32 [F]: weighted mean over its rows. */
   mean({ weights, starts }: QueryRows, head: number): Float32Array {
     const mean = new Float32Array(this.count);
     for (let row = starts[head]!; row < starts[head + 1]!; row++) {
-      for (let span = 0; span < this.count; span++) mean[span]! += weights[row]! * this.mass[row * this.count + span]!;
+      for (let span = 0; span < this.count; span++) mean[span]! += weights[row]! * this.mass[span * this.rows + row]!;
     }
     return mean;
   }
@@ -103,7 +107,7 @@ export class SpanMass {
       const length = Math.max(1, own) ** lengthExponent;
       let score = 0;
       for (let row = starts[head]!; row < starts[head + 1]!; row++) {
-        score += weights[row]! * Math.log(this.mass[row * this.count + span]! / length + floor);
+        score += weights[row]! * Math.log(this.mass[span * this.rows + row]! / length + floor);
       }
       return score;
     });
