@@ -98,7 +98,8 @@ export class Model {
       manifest,
       forward,
       await Graph.load(join(path, FILES.score), settings),
-      await Graph.load(join(path, FILES.scoreRows), settings),
+      // Blocks have one size, so what is kept does not grow.
+      await Graph.load(join(path, FILES.scoreRows), { ...settings, arena: true }),
       await Folder.load(path, settings, manifest.kvm.trained),
       provider,
       settings,
