@@ -2,9 +2,11 @@
  * The mass of question rows on the recall slots of each key head: of a small memory on every slot, of a large one on those
  * of the clusters that matter most, and what is left for all others. Knows slots, not texts.
  */
-import type { CallOptions } from './engine.js';
+import { throwIfCancelled } from '../base/index.js';
 import { BlockScorer } from './block-scorer.js';
-import { EvenBlocks, allBlocks, blocksAt } from './slot-blocks.js';
+import type { AllMass } from './block-scorer.js';
+import type { CallOptions } from './engine.js';
+import { EvenBlocks, blocksAt } from './slot-blocks.js';
 import type { SlotTable } from './slot-blocks.js';
 import type { Clusters } from './slot-clusters.js';
 import { logSumsOf, meanMass } from './slot-softmax.js';
@@ -44,75 +46,66 @@ export async function foundMass(
   most: number,
   options: CallOptions = {},
 ): Promise<FoundMass[]> {
-  const { coarse } = joined;
-  if (!coarse) return exactMass(threads, queries, joined, options);
-  const found: FoundMass[] = [];
-  for (const [head, own] of queries.entries()) {
-    found.push(await coarseMass(scorer, own, { ...joined, coarse }, head, most, options));
-  }
-  return found;
-}
-
-async function exactMass(
-  threads: number,
-  queries: readonly QueryRows[],
-  { tables, headSize }: JoinedSlots,
-  options: CallOptions,
-): Promise<FoundMass[]> {
-  const scorer = await BlockScorer.open(threads);
+  const { tables, coarse, headSize } = joined;
+  const blockScorer = await BlockScorer.open(threads);
   try {
-    const blocks = new EvenBlocks(tables, headSize);
+    const blocks = new EvenBlocks(coarse?.clusters ?? tables, headSize);
     const found: FoundMass[] = [];
     for (const [head, own] of queries.entries()) {
-      const { mass, logSums } = await scorer.mass(own, blocks, head, options);
-      found.push({ mass, rest: mass.map(() => 0), logSums });
+      const all = await blockScorer.mass(own, blocks, head, options);
+      if (coarse) found.push(await fineMass(scorer, own, { ...joined, coarse }, head, all, most, options));
+      else found.push({ ...all, rest: all.mass.map(() => 0) });
     }
     return found;
   } finally {
-    await scorer.release();
+    await blockScorer.release();
   }
 }
 
-async function coarseMass(
+/** From the masses of clusters to those of the best ones' slots. */
+async function fineMass(
   scorer: SlotScorer,
   queries: QueryRows,
   joined: JoinedSlots & { readonly coarse: CoarseSlots },
   head: number,
+  rough: AllMass,
   most: number,
   options: CallOptions,
 ): Promise<FoundMass> {
   const { tables, starts, coarse, headSize } = joined;
-  const rough = await scorer.softmax(queries, allBlocks(coarse.clusters, head, headSize), options);
-  const chosen = bestClusters(meanMass(queries, rough.blocks, rough.logSums), sizesOf(coarse.clusters, head), most);
+  const chosen = bestClusters(rough.mass, sizesOf(coarse.clusters, head), most);
+  const exponentials = async (of: readonly SlotTable[], ofStarts: Uint32Array, places: Uint32Array) => {
+    const blocks: Exponentials[] = [];
+    for (const block of blocksAt(of, ofStarts, places, head, headSize)) {
+      throwIfCancelled(options.signal);
+      blocks.push(await scorer.exponentials(queries, block, rough.logSums));
+    }
+    return blocks;
+  };
   const slots = membersOf(joined, head, chosen);
-  const blocks: Exponentials[] = [];
-  for (const block of blocksAt(tables, starts, slots, head, headSize)) {
-    blocks.push(await scorer.exponentials(queries, block, rough.logSums));
-  }
+  const blocks = await exponentials(tables, starts, slots);
   // What the clusters that were not chosen have, as one more block of a single slot.
-  const others = othersOf(rough.blocks, rough.logSums, chosen);
+  const others = restOf(await exponentials(coarse.clusters, coarse.starts, placesOf(chosen)), rough.logSums);
   const logSums = logSumsOf([...blocks, others], queries.weights.length);
   const [mass, left] = [meanMass(queries, blocks, logSums), meanMass(queries, [others], logSums)];
   const tokens = tokensOf(coarse.clusters, head, chosen);
   return { slots, mass, rest: left.map(([all]) => (tokens > 0 ? all! / tokens : 0)), logSums };
 }
 
-/** Sums over the clusters that are not chosen: one number a row. */
-function othersOf(blocks: readonly Exponentials[], reference: Float32Array, chosen: Uint8Array): Exponentials {
-  const values = Float32Array.from(reference, (logSum, row) => {
-    let sum = 0;
-    let first = 0;
-    for (const block of blocks) {
-      let own = 0;
-      for (let slot = 0; slot < block.slots; slot++) {
-        if (chosen[first + slot] === 0) own += block.values[row * block.slots + slot]!;
-      }
-      sum += own * Math.exp(block.reference[row]! - logSum);
-      first += block.slots;
-    }
-    return sum;
+/** What is left of each row's softmax, whose sum is `logSums`, beside those blocks. */
+function restOf(blocks: readonly Exponentials[], logSums: Float32Array): Exponentials {
+  const values = Float32Array.from(logSums, (logSum, row) => {
+    const taken = blocks.reduce((sum, { sums, reference }) => sum + sums[row]! * Math.exp(reference[row]! - logSum), 0);
+    return Math.max(0, 1 - taken);
   });
-  return { values, reference, sums: Float64Array.from(values), slots: 1 };
+  return { values, reference: logSums, sums: Float64Array.from(values), slots: 1 };
+}
+
+function placesOf(chosen: Uint8Array): Uint32Array {
+  const places = new Uint32Array(chosen.length);
+  let count = 0;
+  for (let at = 0; at < chosen.length; at++) if (chosen[at] === 1) places[count++] = at;
+  return places.slice(0, count);
 }
 
 /** Slots in each cluster, in the order of the texts. */

@@ -15,18 +15,6 @@ export interface SlotTable {
   readonly logCounts: Float32Array;
 }
 
-/** All slots of a key head, in the order of the tables. A block is valid until the next is asked for. */
-export function* allBlocks(tables: readonly SlotTable[], head: number, headSize: number): Generator<HeadSlots> {
-  const block = new Block(headSize);
-  for (const table of tables) {
-    for (let from = 0; from < table.slots;) {
-      from += block.add(table, head, from, table.slots);
-      if (block.isFull) yield block.take();
-    }
-  }
-  if (!block.isEmpty) yield block.take();
-}
-
 /** Slots of a block of a graph that has all blocks at once. Measured: docs/measurements, Scoring. */
 const EVEN_BLOCK_SLOTS = 4096;
 

@@ -2,8 +2,6 @@
  * The softmax of question rows over recall slots of one key head, block by block: each block's exponentials have a
  * reference of their own, which cancels once the sums of all blocks are known. Knows slots, not texts.
  */
-import { throwIfCancelled } from '../base/index.js';
-import type { CallOptions } from './engine.js';
 import { SCORE } from './graph-contract.js';
 import type { Model } from './model.js';
 import { bytes, floatData, floats } from './ort.js';
@@ -28,29 +26,8 @@ export interface Exponentials {
   readonly slots: number;
 }
 
-/** What the rows see of all slots that they were shown. */
-export interface Softmax {
-  readonly blocks: readonly Exponentials[];
-  readonly slots: number;
-  /** float32 [R]: log of the sum of exp(logit) over all slots. */
-  readonly logSums: Float32Array;
-}
-
 export class SlotScorer {
   constructor(private readonly model: Pick<Model, 'score' | 'scoreRows' | 'manifest'>) {}
-
-  /** Every row over all blocks; none where there are no rows or no slots. */
-  async softmax(queries: QueryRows, blocks: Iterable<HeadSlots>, options: CallOptions = {}): Promise<Softmax> {
-    const done: Exponentials[] = [];
-    let slots = 0;
-    for (const block of blocks) {
-      throwIfCancelled(options.signal);
-      const reference = done.at(-1)?.reference ?? (await this.logSums(queries, block));
-      done.push(await this.exponentials(queries, block, reference));
-      slots += block.scales.length;
-    }
-    return { blocks: done, slots, logSums: logSumsOf(done, queries.weights.length) };
-  }
 
   /** With `reference` [R] or, where an exponential is too large for it, one of its own. */
   async exponentials(queries: QueryRows, block: HeadSlots, reference: Float32Array): Promise<Exponentials> {
