@@ -14,7 +14,7 @@ export class GistRoom {
     private readonly settings: Pick<MemorySettings, 'stateTokens'>,
   ) {
     this.left = settings.stateTokens;
-    for (const row of rows) for (const part of partsOf(row)) this.take(part);
+    for (const row of rows) this.left -= tokensWithGist(partsOf(row));
   }
 
   /** `row`: what is known of the file so far. */
@@ -23,7 +23,12 @@ export class GistRoom {
     return this.settings.stateTokens > 0 && (hadGist || this.left > 0);
   }
 
-  take({ tokens, noGist }: Pick<FilePart, 'tokens' | 'noGist'>): void {
-    if (!noGist) this.left -= tokens;
+  /** The file's memory was of the parts `before`; now it is of `parts`. */
+  changed(before: readonly FilePart[], parts: readonly FilePart[]): void {
+    this.left += tokensWithGist(before) - tokensWithGist(parts);
   }
+}
+
+function tokensWithGist(parts: readonly FilePart[]): number {
+  return parts.reduce((sum, { tokens, noGist }) => sum + (noGist ? 0 : tokens), 0);
 }

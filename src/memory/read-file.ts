@@ -83,6 +83,7 @@ export async function readFile(
     return NOTHING_READ;
   };
   if (wasForgotten(path, store)) return isForgotten();
+  const before = store.ledger.get(path);
   const found = await readParts(path, work, onTokens);
   if (found === 'forgotten') return isForgotten();
   if (found === undefined || !('parts' in found)) return found;
@@ -104,7 +105,7 @@ export async function readFile(
     });
   });
   if (!isKept) return isForgotten();
-  if (read > 0) parts.forEach(part => work.gists.take(part));
+  work.gists.changed(before ? partsOf(before) : [], parts);
   if (unwritten) work.budget?.add(unwritten.key, unwritten.memory);
   await work.budget?.keep();
   return { tokens, read };

@@ -56,6 +56,16 @@ suite('gists of a workspace', () => {
     assert.deepEqual([...asked], [['e.txt', 0]], 'another process knows what has gists');
   });
 
+  test('a file that is read again takes the place of what it was: a new one behind it has room', async () => {
+    const memory = await opened({ stateTokens: 200 });
+    asked.clear();
+    await folder.write('a.txt', `${files['a.txt']} changed`);
+    await folder.write('e.txt', words('elderberry'));
+    await memory.refresh();
+    // Of 200 tokens four files had 164, and have 165 with the change: so a fifth file begins within them, the larger one read last.
+    assert.deepEqual(withGist(), ['a.txt', 'e.txt']);
+  });
+
   test('all files, where reading without gists is no faster', async () => {
     Object.assign(engine.model, { lowerLayers: undefined });
     await opened({ stateTokens: 60 });
