@@ -30,8 +30,9 @@ export interface House extends Disposable {
   readonly engine: () => Promise<Engine>;
 }
 
-/** The data folder of a call. */
+/** The data folder of a call. Throws `usage` for an empty name, as of a variable that is not set: it would be the current folder. */
 export function dataOf(flags: GlobalFlags): string {
+  if (flags.data === '') throw new LongviewError('usage', 'The data folder is empty: name one, or leave out --data.');
   return flags.data === undefined ? dataFolder() : resolve(flags.data);
 }
 

@@ -4,7 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { assertGolden } from './golden.js';
@@ -199,6 +208,29 @@ suite('command line', function () {
       // `model add` has said before what it installs.
       assert.match(err.trimEnd().split('\n').at(-1)!, /^longview: .*\/proc\/nowhere/);
     }
+  });
+
+  test('an empty data folder is wrong usage, not the current folder', () => {
+    const { code, err } = longview('status', workspace, '--data', '');
+    assert.deepEqual([code, err], [2, 'longview: The data folder is empty: name one, or leave out --data.\n']);
+    assert.equal(existsSync(join(scratch, 'workspaces')), false);
+  });
+
+  test('output that cannot be written: one line that says why, exit code 1; what is said beside it may get lost', function () {
+    if (!existsSync('/dev/full')) this.skip();
+    const to = (...streams: ('/dev/full' | 'pipe')[]): { status: number | null; stderr: string; stdout: string } => {
+      const stdio = streams.map(stream => (stream === 'pipe' ? stream : openSync(stream, 'w')));
+      return spawnSync(process.execPath, [main, 'status', workspace, '--verbose', '--data', data], {
+        encoding: 'utf8',
+        stdio: ['ignore', ...stdio],
+      });
+    };
+    const full = to('/dev/full', 'pipe');
+    assert.equal(full.status, 1);
+    assert.match(full.stderr, /^longview: The output could not be written \(ENOSPC.*\)\.\n$/);
+    const unheard = to('pipe', '/dev/full');
+    assert.equal(unheard.status, 0);
+    assert.match(unheard.stdout, /^0 of 2 files read/);
   });
 
   test('ask without a model and without a terminal: no download, the message says size and what to do', () => {
