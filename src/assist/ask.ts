@@ -15,7 +15,7 @@ import {
   type Citation,
   type Place,
 } from './citations.js';
-import { coverageLine } from './coverage.js';
+import { coverageLine, reasonsLine } from './coverage.js';
 import { KeptSentences } from './kept-sentences.js';
 import { completed, withoutLoops } from './loops.js';
 import { checkNames } from './names.js';
@@ -117,7 +117,7 @@ export async function ask(request: AskRequest, options: AskOptions = {}): Promis
   const passages = withSelection(spans, request.selection);
   const written = passages.length > 0 ? await write(request, question, passages, options) : undefined;
   const coverage = memory.coverage();
-  const answer = [written?.text ?? nothingFound(coverage), coverageLine(coverage)].join('\n\n');
+  const answer = [written?.text ?? nothingFound(memory), coverageLine(coverage)].join('\n\n');
   const totalMs = performance.now() - start;
   return {
     answer,
@@ -327,7 +327,12 @@ function namesTheQuestion(question: string, spans: readonly RecalledSpan[]): boo
   return asked.length === 0 || asked.some(term => there.has(term));
 }
 
-function nothingFound(coverage: Coverage): string {
+function nothingFound(memory: WorkspaceMemory): string {
+  const { coverage, skipped } = memory.status();
+  if (coverage.total === 0) return 'Nothing was found: there is no file in this folder.';
+  if (coverage.skipped === coverage.total) {
+    return `Nothing was found: no file of this folder can be read (${reasonsLine(skipped)}).`;
+  }
   if (coverage.read === 0 && coverage.stale > 0) {
     return 'Nothing was found: what was read of this folder has changed since. Read it again.';
   }

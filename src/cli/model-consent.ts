@@ -25,19 +25,29 @@ export async function ensureModel(call: Call, flags: ConsentFlags): Promise<void
 
 /** Downloads and converts what is offered, once there is a yes. */
 export async function installOffered(call: Call, offer: ModelOffer, flags: ConsentFlags): Promise<InstalledModel> {
-  await agreeTo(call, costOf(offer), flags, 'longview model add --yes');
+  await agreeTo(call, costOf(offer), flags, 'longview model add --yes', offer.problem);
   return install(call, flags, offer.name);
 }
 
-/** Throws `not-found` where nobody can be asked, `cancelled` where the answer is no. `command` is what says yes. */
-export async function agreeTo(call: Call, cost: string, flags: ConsentFlags, command: string): Promise<void> {
+/**
+ * Throws `not-found` where nobody can be asked, `cancelled` where the answer is no. `command` is what says yes; `problem`: of
+ * the model that is there.
+ */
+export async function agreeTo(
+  call: Call,
+  cost: string,
+  flags: ConsentFlags,
+  command: string,
+  problem?: string,
+): Promise<void> {
   const { surface, signal } = call;
+  if (problem !== undefined && (flags.yes || surface.canAsk)) surface.note(problem);
   if (flags.yes) {
     surface.note(`Installing the model ${cost}`);
   } else if (!surface.canAsk) {
     throw new LongviewError(
       'not-found',
-      `The model is not installed: ${cost} Agree to the download with --yes, or run \`${command}\`.`,
+      `${problem ?? 'The model is not installed:'} ${cost} Agree to the download with --yes, or run \`${command}\`.`,
     );
   } else if (!(await surface.confirm(`Longview needs the model ${cost} Download it now?`, signal))) {
     throw new LongviewError('cancelled', 'Nothing was downloaded, so there is no model. See `longview model list`.');

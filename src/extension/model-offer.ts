@@ -64,14 +64,14 @@ export class ModelOffer {
     this.installing?.cancel();
   }
 
-  private missing({ name, source, license, downloadBytes, diskBytes }: ModelReply): ModelView {
+  private missing({ name, source, license, downloadBytes, diskBytes, problem }: ModelReply): ModelView {
     const { t } = this.ports;
     const facts = [
       t('{0} to download from {1}', megabytes(downloadBytes), source),
       t('{0} on disk', megabytes(diskBytes)),
       t('License: {0}', license),
     ];
-    return { kind: 'missing', name, facts };
+    return { kind: 'missing', name, facts, ...(problem !== undefined && { problem }) };
   }
 
   private set(model: ModelView): void {

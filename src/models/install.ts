@@ -273,6 +273,8 @@ export interface ModelOffer {
   /** Where it comes from, in the order tried. */
   readonly source: string;
   readonly license: string;
+  /** What is wrong with the one that is there, and is no use as it is. */
+  readonly problem?: string;
 }
 
 /**
@@ -282,10 +284,13 @@ export interface ModelOffer {
 export async function modelOffer(data: string, name?: string, given?: Catalogue): Promise<ModelOffer> {
   const catalogue = given ?? (await readCatalogue());
   const canBeHad = catalogue.models.some(model => model.name === (name ?? catalogue.default));
-  const installed = await findModel(data, name).catch((error: unknown) => {
-    // One that is damaged, or of an earlier format, is as good as none where it can be had again.
-    if (codeOf(error) === 'not-found' || (canBeHad && codeOf(error) === 'bad-format')) return undefined;
-    throw error;
+  let problem: string | undefined;
+  const installed = await findModel(data, name).catch(async (error: unknown) => {
+    // One that is damaged, or of another format, is as good as none where it can be had again.
+    if (codeOf(error) !== 'not-found' && !(canBeHad && codeOf(error) === 'bad-format')) throw error;
+    const wanted = name ?? catalogue.default;
+    problem = (await listModels(data)).find(model => model.name === wanted)?.problem;
+    return undefined;
   });
   const known = catalogue.models.find(model => model.name === (installed?.name ?? name ?? catalogue.default));
   if (!installed && !known) throw await unknownModel(data, catalogue, name!);
@@ -297,6 +302,7 @@ export async function modelOffer(data: string, name?: string, given?: Catalogue)
     diskBytes: installed ? bytesOf(installed.manifest) : known!.diskBytes,
     source: isBundled ? 'this package' : known ? known.sources.map(labelOf).join(', or ') : installed!.manifest.origin,
     license: installed?.manifest.licence ?? known!.licence,
+    ...(problem !== undefined && { problem }),
   };
 }
 

@@ -13,7 +13,7 @@ import { sha256Of, sizeOf } from './files.js';
 export const MANIFEST_FILE = 'model.json';
 
 const manifestFile = z.looseObject({
-  format: z.literal(5, 'made by another version'),
+  format: z.literal(5),
   name: z.string().refine(isModelName, 'no model name'),
   origin: z.string(),
   licence: z.string(),
@@ -61,6 +61,12 @@ export async function readModelManifest(folder: string): Promise<ModelManifest> 
   const parsed = manifestFile.safeParse(content);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
+  if (issue?.path[0] === 'format') {
+    throw new LongviewError(
+      'bad-format',
+      `The model in ${folder} was made by another version of Longview: add or convert it again.`,
+    );
+  }
   throw new LongviewError(
     'bad-format',
     `${path}: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not valid'}. Remove the model and add it again.`,

@@ -342,7 +342,7 @@ export interface NoticeEvent {
 export interface ModelsReply {
   /** What runs now. */
   readonly engine?: { readonly model: string; readonly provider: string; readonly reason: string };
-  readonly models: readonly (ModelReply & { readonly isDefault: boolean; readonly problem?: string })[];
+  readonly models: readonly (ModelReply & { readonly isDefault: boolean })[];
 }
 
 export interface ModelReply {
@@ -353,6 +353,8 @@ export interface ModelReply {
   readonly diskBytes: number;
   readonly source: string;
   readonly license: string;
+  /** Why the one that is there can't be used. */
+  readonly problem?: string;
 }
 
 export interface ProgressEvent {

@@ -183,6 +183,15 @@ suite('ask', () => {
     assert.deepEqual(result.recalled, []);
   });
 
+  test('a folder without a file, or without one that can be read: that is said, and not that it is still to be read', async () => {
+    for (const path of ['src/retry.py', 'src/close.py']) await folder.remove(path);
+    const { answer } = await ask({ memory, engine, question });
+    assert.match(answer, /^Nothing was found: no file of this folder can be read \(1 binary\)\.\n\n0 of 1 files read/);
+    await folder.remove('logo.bin');
+    const nothing = await ask({ memory, engine, question });
+    assert.match(nothing.answer, /^Nothing was found: there is no file in this folder\.\n\n0 of 0 files read/);
+  });
+
   test('says when no word of the question stands in the places', async () => {
     const { answer } = await ask({ memory, engine, question: 'zebra giraffe' });
     assert.match(answer, /No word of the question stands in the places recalled/);

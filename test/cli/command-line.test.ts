@@ -241,6 +241,18 @@ suite('command line', function () {
     assert.match(err, /longview model add/);
   });
 
+  test('ask with a model of another version: what is wrong with it, and what a new one costs', () => {
+    const folder = join(data, 'models', 'smollm2-135m-instruct');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'model.json'), '{"format": 4}');
+    const { code, err } = inData('ask', workspace, 'Where are retries?');
+    assert.equal(code, 1);
+    assert.match(
+      err,
+      /^longview: The model in .*smollm2-135m-instruct was made by another version of Longview: .* 271 MB .* --yes.*\n$/,
+    );
+  });
+
   test('status works without a model: what waits, what is skipped and why', () => {
     const { code, out, err } = inData('status', 'workspace', '--files', '--json');
     assert.equal(code, 0, err);

@@ -38,7 +38,7 @@ export async function runModelList({ surface }: Call, flags: GlobalFlags): Promi
     return;
   }
   for (const model of models.filter(({ installed }) => installed)) surface.out(rowOf(model));
-  for (const { name, problem } of damaged) surface.out(`${name}: damaged. ${escaped(problem)}\n`);
+  for (const { name, problem } of damaged) surface.out(`${name}: not usable. ${escaped(problem)}\n`);
   const addable = models.filter(({ installed }) => !installed);
   if (addable.length > 0) surface.out('Can be added with `longview model add NAME`:\n');
   for (const model of addable) surface.out(`  ${costOf(model)}\n`);
