@@ -35,7 +35,7 @@ export function takeApart(
   return bytes > MOST_PIECE_BYTES ? { value: without, arrays } : undefined;
 }
 
-/** Sends the arrays with breaks for other work; `send` resolves when there is room for the next. */
+/** Sends the arrays with breaks for other work; `send` resolves when its message is copied and there is room for the next. */
 export async function sendArrays(
   id: number,
   arrays: readonly Numbers[],
@@ -43,12 +43,11 @@ export async function sendArrays(
 ): Promise<void> {
   const shapes = arrays.map(({ constructor, length }) => ({ type: constructor.name as ArrayShape['type'], length }));
   await send({ kind: 'arrays', id, shapes });
-  let piece = new Uint8Array(MOST_PIECE_BYTES);
+  const piece = new Uint8Array(MOST_PIECE_BYTES);
   let filled = 0;
   const flush = async (): Promise<void> => {
     await send({ kind: 'piece', id, bytes: piece.subarray(0, filled) });
     await nextTurn();
-    piece = new Uint8Array(MOST_PIECE_BYTES);
     filled = 0;
   };
   for (const { buffer, byteOffset, byteLength } of arrays) {
