@@ -9,8 +9,10 @@ import { Graph, bytes, floatData, floats } from './ort.js';
 import type { EvenBlocks } from './slot-blocks.js';
 import type { QueryRows } from './slot-softmax.js';
 
-/** Rows of a run at most: each takes 4 bytes a slot while it runs. Measured: docs/measurements, Scoring. */
+/** Rows of a run at most, which go through the slots together. Measured: docs/measurements, Scoring. */
 const MOST_ROWS = 64;
+/** What they take at most while it runs: 4 bytes a row and slot. */
+const MOST_BYTES = 128_000_000;
 
 export interface AllMass {
   /** Per query head of the key head, float32 [N]: weighted mean over its rows of their softmax over all slots. */
@@ -43,7 +45,7 @@ export class BlockScorer {
       [BLOCK_SCORE.scale]: floats(block.scales, shape),
       [BLOCK_SCORE.logCount]: floats(block.logCounts, shape),
     };
-    for (const { head, heads, from, to } of rowGroups(starts)) {
+    for (const { head, heads, from, to } of rowGroups(starts, mostRows(slots))) {
       throwIfCancelled(options.signal);
       const inputs = {
         ...slotInputs,
@@ -66,6 +68,10 @@ export class BlockScorer {
   }
 }
 
+function mostRows(slots: number): number {
+  return Math.max(1, Math.min(MOST_ROWS, Math.floor(MOST_BYTES / (slots * Float32Array.BYTES_PER_ELEMENT))));
+}
+
 /** Rows `from` up to `to`, as many of each of the `heads` from `head` on. */
 interface RowGroup {
   readonly head: number;
@@ -75,7 +81,7 @@ interface RowGroup {
 }
 
 /** As many heads with equally many rows as a run takes; a head with more rows than that in several runs. */
-export function rowGroups(starts: readonly number[], most = MOST_ROWS): RowGroup[] {
+export function rowGroups(starts: readonly number[], most: number): RowGroup[] {
   const groups: RowGroup[] = [];
   const rowsOf = (head: number): number => starts[head + 1]! - starts[head]!;
   for (let head = 0; head + 1 < starts.length;) {
