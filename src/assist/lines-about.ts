@@ -1,4 +1,4 @@
-/** Which lines of a place say most about a question. Never asks the model. */
+/** Which lines of a place, and which part of a long line, say most about a question. Never asks the model. */
 import { questionTerms, termsOf, type RecalledSpan } from '../memory/index.js';
 
 /**
@@ -15,6 +15,24 @@ export function linesAbout(
   const around = Math.floor((count - (focus.endLine - focus.startLine + 1)) / 2);
   const first = focus.startLine - startLine - Math.max(0, around);
   return Math.max(0, Math.min(first, lines.length - count));
+}
+
+/** Pieces that a shown part of a line is made of, and those of them that are compared; the others stand around these. */
+const PIECES = 8;
+const COMPARED = 4;
+
+/** `most` characters of a longer line at most, and where they begin: those with most words of the question, else its first. */
+export function partAbout(
+  line: string,
+  question: string,
+  most: number,
+): { readonly start: number; readonly text: string } {
+  if (line.length <= most) return { start: 0, text: line };
+  const size = Math.max(1, Math.floor(most / PIECES));
+  const pieces = line.match(new RegExp(`[^]{1,${size}}(?!\\S)|[^]{1,${size}}`, 'gu')) ?? [];
+  const best = linesWithWords(pieces, question, COMPARED) - (PIECES - COMPARED) / 2;
+  const first = Math.max(0, Math.min(best, pieces.length - PIECES));
+  return { start: pieces.slice(0, first).join('').length, text: pieces.slice(first, first + PIECES).join('') };
 }
 
 function linesWithWords(lines: readonly string[], question: string, count: number): number {

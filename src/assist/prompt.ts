@@ -10,7 +10,7 @@ import { fenced } from '../base/index.js';
 import type { ChatMessage, ModelDescription } from '../engine/index.js';
 import { linesOf, type RecalledSpan } from '../memory/index.js';
 import { placeOf, type Place } from './citations.js';
-import { linesAbout } from './lines-about.js';
+import { linesAbout, partAbout } from './lines-about.js';
 
 export type PromptStyle = 'plain' | 'numbered';
 export type PassageOrder = 'best-last' | 'best-first';
@@ -138,10 +138,12 @@ export async function fitting(
     if (left <= 0) return undefined;
     count = Math.min(count - 1, Math.floor((count * left) / tokens));
   }
-  // Lines longer than the room, such as a paragraph on one line: the first one, as far as it fits.
-  const place = { path: span.path, startLine: span.startLine, endLine: span.startLine };
-  for (let length = lines[0]!.length; length >= LEAST_CHARACTERS;) {
-    const text = show(place, [lines[0]!.slice(0, length)]);
+  // Lines longer than the room, such as a paragraph on one line: of the best one what says most, as far as it fits.
+  const best = question === undefined ? 0 : linesAbout(span, lines, question, 1);
+  const line = lines[best]!;
+  const place = { path: span.path, startLine: span.startLine + best, endLine: span.startLine + best };
+  for (let length = line.length; length >= LEAST_CHARACTERS;) {
+    const text = show(place, [partAbout(line, question ?? '', length).text]);
     const tokens = await countTokens(text);
     if (tokens <= left) return { place, text, tokens };
     length = Math.min(length - 1, Math.floor((length * left) / tokens));

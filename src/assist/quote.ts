@@ -1,9 +1,9 @@
-/** Lines of a recalled place as they stand in the file, beside an answer: what they say is surely there. Never changes a line. */
+/** Lines of a recalled place as they stand in the file, beside an answer: what they say is surely there. Never changes what it shows. */
 import { fenced } from '../base/index.js';
 import { linesOf, type RecalledSpan } from '../memory/index.js';
 import type { Place } from './citations.js';
 import { shownPlace } from './citations.js';
-import { linesAbout } from './lines-about.js';
+import { linesAbout, partAbout } from './lines-about.js';
 
 const MOST_LINES = 8;
 /** Of one line. */
@@ -26,8 +26,13 @@ export function quoteOf(
   const startLine = span.startLine + best;
   const place = { path: span.path, startLine, endLine: startLine + chosen.length - 1 };
   const named = { ...place, ...(span.place !== undefined && { place: span.place }) };
-  const text = chosen
-    .map(line => (line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)} …` : line))
-    .join('\n');
+  const text = chosen.map(line => shortened(line, question)).join('\n');
   return { place: named, text: `${shownPlace(named)}\n\n${fenced(text)}` };
+}
+
+/** Of a long line, what says most about the question. */
+function shortened(line: string, question: string): string {
+  const { start, text } = partAbout(line, question, MOST_CHARACTERS);
+  if (text.length === line.length) return line;
+  return `${start > 0 ? '… ' : ''}${text.trim()}${start + text.length < line.length ? ' …' : ''}`;
 }

@@ -89,6 +89,28 @@ suite('a quote', () => {
     assert.deepEqual(quoteOf(span, 'zebra').place, { path: 'a.py', startLine: 11, endLine: 18 });
   });
 
+  test('shows of a long line what says most about the question, wherever that stands, in whole words', () => {
+    const about = 'the retry limit is seventeen';
+    const others = (count: number): string => 'gamma delta '.repeat(count);
+    for (const [before, after] of [
+      [300, 300],
+      [0, 600],
+      [600, 0],
+    ] as const) {
+      const { text } = quoteOf(
+        { ...span, text: `${others(before)}${about} ${others(after)}`.trim() },
+        'the retry limit?',
+      );
+      const shown = text.split('\n')[3]!;
+      assert.ok(shown.includes(about), shown);
+      assert.match(shown, /^(… )?((gamma|delta|the|retry|limit|is|seventeen) ?)+( …)?$/);
+      assert.deepEqual([shown.startsWith('… '), shown.endsWith(' …')], [before > 0, after > 0]);
+      assert.ok(shown.length <= 240 + 4, `${shown.length}`);
+    }
+    const chinese = `${'天地玄黄'.repeat(200)}重试次数是七${'宇宙洪荒'.repeat(200)}`;
+    assert.match(quoteOf({ ...span, text: chinese }, '重试次数').text, /… .*重试次数是七.* …/);
+  });
+
   test('holds fences of the lines and cuts very long lines', () => {
     const { text } = quoteOf({ ...span, text: `\`\`\`\n${'x'.repeat(1000)}` }, 'what');
     assert.equal(text, `\`a.py:11-12\`\n\n\`\`\`\`\n\`\`\`\n${'x'.repeat(240)} …\n\`\`\`\``);

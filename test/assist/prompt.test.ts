@@ -16,6 +16,14 @@ suite('prompt', () => {
       assert.ok(messages[0]!.content.length + messages[1]!.content.length <= 900);
     });
 
+    test(`${style}: of such a paragraph what says most about the question`, async () => {
+      const text = `${'wombat '.repeat(300)}and the otter sleeps at noon ${'wombat '.repeat(300)}`;
+      const parts = { question: 'When does the otter sleep?', style, spans: [span(text)], budget: 900, countTokens };
+      const { messages, places } = await promptOf(parts);
+      assert.deepEqual(places, [{ path: 'farm.md', startLine: 3, endLine: 3 }]);
+      assert.match(messages[1]!.content, /wombat and the otter sleeps at noon wombat/);
+    });
+
     test(`${style}: of a place that does not fit, the lines that say most about the question`, async () => {
       const lines = Array.from({ length: 60 }, (_, i) =>
         i === 40 ? 'the otter sleeps at noon' : `line ${i} of the farm`,
