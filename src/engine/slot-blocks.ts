@@ -16,7 +16,7 @@ export interface SlotTable {
 }
 
 /** Slots of a block of a graph that has all blocks at once. Measured: docs/measurements, Scoring. */
-const EVEN_BLOCK_SLOTS = 4096;
+const EVEN_BLOCK_SLOTS = 8192;
 
 /**
  * All slots, one key head at a time, as blocks of the same size: the last one is filled up with its last slot, which counts

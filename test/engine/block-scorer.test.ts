@@ -82,7 +82,7 @@ suite('scoring all slots in blocks', function () {
       const next = generator(slots.length + rowsOf.length);
       const tables = slots.map(count => table(count, next));
       const queries = queryRows(rowsOf, size, next);
-      const blocks = new EvenBlocks(tables, HEAD);
+      const blocks = new EvenBlocks(tables, HEAD, 4096);
       for (let keyHead = 0; keyHead < KEY_HEADS; keyHead++) {
         const { mass, logSums } = await scorer.mass(queries, blocks, keyHead);
         const right = expected(tables, queries, keyHead);
