@@ -124,11 +124,11 @@ export async function summarize(request: SummarizeRequest, options: SummarizeOpt
   };
 }
 
-/** E.g. `About 8 of 31 sections in 1 file, the rest through its state. 12 of 14 files read, 0 stale, 2 skipped`. */
+/** E.g. `The sentences are about 8 of 31 sections, 1 file; nothing is said of the others. 12 of 14 files read, 0 stale, 2 skipped`. */
 export function summaryCoverageLine(coverage: SummaryCoverage): string {
   const { sections, files } = coverage;
   const of = files.total === 1 ? '1 file' : `${files.used} of ${files.total} files`;
-  const rest = sections.used < sections.total ? '; the others are only in the state that was attended to' : '';
+  const rest = sections.used < sections.total ? '; nothing is said of the others' : '';
   return `The sentences are about ${sections.used} of ${sections.total} sections, ${of}${rest}. ${coverageLine(coverage)}`;
 }
 
