@@ -142,7 +142,10 @@ suite('summarize', () => {
     // 500 lines, cut into 8 runs of equal weight; the sections that two neighbouring runs give are at most two runs apart.
     const starts = [1, ...summary.map(({ places }) => places[0]!.startLine), 500];
     for (const [at, start] of starts.slice(1).entries()) assert.ok(start - starts[at]! <= 126, starts.join(' '));
-    assert.match(summaryCoverageLine(coverage), /^The sentences are about 8 of 100 sections, 1 file; nothing is said of the others\. /);
+    assert.match(
+      summaryCoverageLine(coverage),
+      /^The sentences are about 8 of 100 sections, 1 file; nothing is said of the others\. /,
+    );
   });
 
   test('cancelled between sentences and within one: no more is written', async () => {
