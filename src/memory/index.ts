@@ -11,7 +11,7 @@ export type {
   WorkspaceStatus,
 } from './workspace-memory.js';
 export { skippedOf } from './workspace-status.js';
-export { hasMemory, openWorkspaceMemory } from './open.js';
+export { forgetGone, hasMemory, openWorkspaceMemory } from './open.js';
 export type { OpenOptions } from './open.js';
 export { EXPORT_EXTENSION } from './portable/index.js';
 export type { ExportReport, ImportReport } from './portable/index.js';

@@ -5,13 +5,16 @@ import { join } from 'node:path';
 import { LongviewError, codeOf, silentLog, type Log } from '../base/index.js';
 import type { Engine } from '../engine/index.js';
 import { withBudgets } from './budget-defaults.js';
+import { closeStore } from './close-store.js';
+import { forgetEverything } from './forgetting.js';
 import { LazyEngine } from './lazy-engine.js';
 import type { KnownModel } from './portable/index.js';
 import { DEFAULT_SETTINGS, type MemorySettings } from './settings.js';
 import { filesOf } from './source-files.js';
 import { openStore, storeFolder, type LeaseTimes } from './store/index.js';
-import type { WorkspaceMemory } from './workspace-memory.js';
+import type { Coverage, WorkspaceMemory } from './workspace-memory.js';
 import { Workspace } from './workspace.js';
+import { coverageOf } from './workspace-status.js';
 
 export interface OpenOptions {
   /** The folder to remember. */
@@ -56,4 +59,15 @@ export async function openWorkspaceMemory(options: OpenOptions): Promise<Workspa
 /** Whether a folder (its real path) has a store under `data`. */
 export function hasMemory(data: string, root: string): boolean {
   return existsSync(join(storeFolder(data, root), 'data.mdb'));
+}
+
+/** Drops everything that is remembered of a folder that is there no more (its real path, as it was). */
+export async function forgetGone(data: string, root: string, log: Log = silentLog): Promise<Coverage> {
+  const store = await openStore(storeFolder(data, root), { workspace: root, log });
+  try {
+    await forgetEverything(store);
+    return coverageOf([]);
+  } finally {
+    await closeStore(store, log);
+  }
 }

@@ -5,8 +5,9 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { failed, messageOf, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
+import { failed, ok, throwIfCancelled, type Log, type Result } from '../base/index.js';
 import type { Engine, PackedSlots } from '../engine/index.js';
+import { closeStore } from './close-store.js';
 import { documentKind, placeName } from './documents/index.js';
 import { forgetEverything, forgetPath, foundAgain } from './forgetting.js';
 import type { LazyEngine } from './lazy-engine.js';
@@ -27,15 +28,7 @@ import { Refresher } from './refresh.js';
 import type { MemorySettings } from './settings.js';
 import { pathsOfShard, type Shard } from './shards.js';
 import type { SeenFile, SourceFiles, SourceText } from './source-files.js';
-import {
-  compactStore,
-  gistKeyOf,
-  isMarkedForCompaction,
-  isWhole,
-  tokensOf,
-  type LedgerRow,
-  type Store,
-} from './store/index.js';
+import { gistKeyOf, isWhole, tokensOf, type LedgerRow, type Store } from './store/index.js';
 import { TextCache } from './text-cache.js';
 import type {
   ChangeReport,
@@ -312,11 +305,7 @@ export class Workspace implements WorkspaceMemory {
     this.closing.abort();
     this.definitions.close();
     await this.last;
-    await this.store.dispose();
-    // Deleted values stay in free pages of the file until it is written anew, which needs it closed everywhere.
-    if (!isMarkedForCompaction(this.store.folder)) return;
-    const compacted = await compactStore(this.store.folder).catch(messageOf);
-    if (compacted !== 'compacted') this.parts.log('info', `The store was not compacted: ${compacted}.`);
+    await closeStore(this.store, this.parts.log);
   }
 
   /** Runs after the calls before it, with a signal that the memory's end aborts too. */

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -285,6 +286,22 @@ suite('command line', function () {
     const all = inData('forget', 'workspace', '--all', '--json');
     assert.equal(all.code, 0, all.err);
     assert.equal((JSON.parse(all.out) as { forgotten: unknown }).forgotten, null);
+  });
+
+  test('forget --all of a folder that was deleted; any other that is not there is an error', () => {
+    const inside = join(scratch, 'deleted', 'inside');
+    mkdirSync(inside, { recursive: true });
+    const status = inData('status', inside, '--json');
+    const { store } = JSON.parse(status.out) as { store: { path: string } };
+    rmSync(join(scratch, 'deleted'), { recursive: true });
+    const single = inData('forget', inside, 'a.ts');
+    assert.deepEqual([single.code, single.err], [1, `longview: There is no folder ${inside}\n`]);
+    const other = inData('forget', join(scratch, 'other'), '--all');
+    assert.deepEqual([other.code, other.err], [1, `longview: There is no folder ${join(scratch, 'other')}\n`]);
+    const all = inData('forget', join('deleted', 'inside'), '--all');
+    assert.deepEqual([all.code, all.out], [0, 'Forgot everything. 0 of 0 files read, 0 stale, 0 skipped\n'], all.err);
+    assert.ok(existsSync(store.path));
+    assert.equal(existsSync(inside), false, 'nothing is made in its place');
   });
 
   test('model list: the recommended model, not installed, with its size', () => {
