@@ -14,9 +14,9 @@ const { isOfUse, openStore, storeFolder } = await built('memory/store/index.js')
 const { RecallIndex } = await built('memory/recall-index.js');
 const { LineMass } = await built('memory/line-mass.js');
 const { TextMass } = await built('memory/text-mass.js');
-const { attentionScore, bestByFirstScore, rowScore, standardised } = await built('memory/rank.js');
+const { attentionScore, bestByFirstScore, fusedScores, rowScore, standardised } = await built('memory/rank.js');
 const { spanShares } = await built('memory/span-shares.js');
-const { TermIndex, bm25 } = await built('memory/lexical.js');
+const { TermIndex, bm25, bm25OfTexts } = await built('memory/lexical.js');
 
 /** The engine with the installed default model; `values`: SHA-256 of its fitted recall values. */
 export async function openModel(threads = 2) {
@@ -102,13 +102,15 @@ class Scorer {
       masses.set(path, { own: [...known.own, { firstLine, tokens, mass }], parts: [...known.parts, at] });
     });
     const files = await this.indexed;
-    const blocks = files.flatMap(({ path, spans }) => {
+    const blocks = files.flatMap(({ path, spans }, file) => {
       const { own = [], parts = [] } = masses.get(path) ?? {};
       const mass = new TextMass(own);
-      return spans.map(block => ({ block, parts, mass, tokens: mass.tokensOn(block) }));
+      return spans.map(block => ({ block, parts, mass, tokens: mass.tokensOn(block), file }));
     });
-    const texts = files.map(({ index, spans }) => ({ index, blocks: spans }));
-    const words = [...(await bm25(questionTerms(question), texts))];
+    const texts = files.map(({ index, spans, path }) => ({ index, blocks: spans, path }));
+    const terms = questionTerms(question);
+    const words = [...(await bm25(terms, texts))];
+    const ofTexts = bm25OfTexts(terms, texts);
     const first = blocks.map(({ block, mass }) => attentionScore(mass, block, parameters));
     const chosen = bestByFirstScore(first, words, lexicalWeight);
     const shares = await this.sharesOf(chosen, blocks, scores.slotStart, keyHeads);
@@ -120,10 +122,15 @@ class Scorer {
       attention[at] = rowScore(own(found), mass, block, parameters, nullMass && own(nullMass));
     });
     const fused = new Float64Array(blocks.length).fill(-Infinity);
-    const byWords = standardised(chosen.map(at => words[at]));
-    standardised(chosen.map(at => attention[at])).forEach((score, i) => {
-      fused[chosen[i]] = score + lexicalWeight * byWords[i];
-    });
+    const scores = fusedScores(
+      {
+        attention: chosen.map(at => attention[at]),
+        words: chosen.map(at => words[at]),
+        wordsOfText: chosen.map(at => ofTexts[blocks[at].file]),
+      },
+      lexicalWeight,
+    );
+    chosen.forEach((at, i) => (fused[at] = scores[i]));
     return { attention, words: standardised(words), fused };
   }
 

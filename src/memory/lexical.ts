@@ -93,7 +93,7 @@ export class TermIndex {
 
   /** Rough size in memory. */
   get bytes(): number {
-    return this.lines.size * 100 + this.before.at(-1)! * 8 + this.before.byteLength;
+    return this.lines.size * 100 + this.total * 8 + this.before.byteLength;
   }
 
   /** Occurrences of a term in a block. */
@@ -101,6 +101,16 @@ export class TermIndex {
     const at = this.lines.get(term);
     const { linesBefore } = this;
     return at ? firstAtLeast(at, block.endLine + 1 - linesBefore) - firstAtLeast(at, block.startLine - linesBefore) : 0;
+  }
+
+  /** Occurrences of a term in the whole text. */
+  countAll(term: string): number {
+    return this.lines.get(term)?.length ?? 0;
+  }
+
+  /** Terms in the whole text. */
+  get total(): number {
+    return this.before.at(-1)!;
   }
 
   /** True if the line that names the block has the term. */
@@ -128,32 +138,66 @@ function firstAtLeast(sorted: readonly number[], value: number): number {
   return low;
 }
 
+interface IndexedText {
+  readonly index: TermIndex;
+  readonly blocks: readonly Block[];
+}
+
 /** BM25 of each block of each text, in order; blocks of all texts are one collection. */
-export async function bm25(
-  terms: readonly string[],
-  texts: readonly { index: TermIndex; blocks: readonly Block[] }[],
-): Promise<Float64Array> {
+export async function bm25(terms: readonly string[], texts: readonly IndexedText[]): Promise<Float64Array> {
   const total = texts.reduce((sum, text) => sum + text.blocks.length, 0);
   const lengths = new Float64Array(total);
-  const scores = new Float64Array(total);
-  const counts = new Float64Array(total);
   await each(texts, (index, block, at) => (lengths[at] = index.length(block)));
-  const mean = lengths.reduce((sum, n) => sum + n, 0) / Math.max(1, total) || 1;
+  const collection = new Bm25(lengths);
+  const counts = new Float64Array(total);
   for (const term of terms) {
     await each(texts, (index, block, at) => {
       counts[at] = index.count(term, block) + (index.names(term, block) ? NAME_WEIGHT : 0);
     });
+    collection.add(counts);
+  }
+  return collection.scores;
+}
+
+/** BM25 of each text as a whole, in order: what the words of a question say of the files that blocks stand in. */
+export function bm25OfTexts(
+  terms: readonly string[],
+  texts: readonly { readonly index: TermIndex; readonly path: string }[],
+): Float64Array {
+  const collection = new Bm25(Float64Array.from(texts, ({ index }) => index.total));
+  const names = texts.map(({ path }) => new Set(termsOf(path)));
+  for (const term of terms) {
+    collection.add(
+      Float64Array.from(texts, ({ index }, at) => index.countAll(term) + (names[at]!.has(term) ? NAME_WEIGHT : 0)),
+    );
+  }
+  return collection.scores;
+}
+
+/** Scores of some texts of these lengths, term by term. */
+class Bm25 {
+  readonly scores: Float64Array;
+  private readonly mean: number;
+
+  constructor(private readonly lengths: Float64Array) {
+    this.scores = new Float64Array(lengths.length);
+    this.mean = lengths.reduce((sum, n) => sum + n, 0) / Math.max(1, lengths.length) || 1;
+  }
+
+  /** How often each text has one more of the question's terms. */
+  add(counts: Float64Array): void {
+    const { lengths, scores, mean } = this;
+    const total = lengths.length;
     const having = counts.reduce((sum, n) => sum + (n > 0 ? 1 : 0), 0);
     const rarity = Math.log(1 + (total - having + 0.5) / (having + 0.5));
     counts.forEach((n, at) => {
       if (n > 0) scores[at]! += (rarity * n * (K1 + 1)) / (n + K1 * (1 - B + (B * lengths[at]!) / mean));
     });
   }
-  return scores;
 }
 
 async function each(
-  texts: readonly { index: TermIndex; blocks: readonly Block[] }[],
+  texts: readonly IndexedText[],
   visit: (index: TermIndex, block: Block, at: number) => void,
 ): Promise<void> {
   const way = new GiveWay();

@@ -114,6 +114,27 @@ export function bestByFirstScore(
   return best.sort((a, b) => a - b);
 }
 
+/** What the words of its text count for a block, in units of what its own count (docs/measurements, Recall). */
+const TEXT_WORDS = 1.2;
+
+/**
+ * The scores that the best blocks are ranked by: attention, the words of the block and those of the text that it stands in,
+ * each in its standard deviations among these blocks.
+ */
+export function fusedScores(
+  of: {
+    readonly attention: readonly number[];
+    readonly words: readonly number[];
+    readonly wordsOfText: readonly number[];
+  },
+  lexicalWeight: number,
+): number[] {
+  const [words, wordsOfText] = [standardised(of.words), standardised(of.wordsOfText)];
+  return standardised(of.attention).map(
+    (score, at) => score + lexicalWeight * (words[at]! + TEXT_WORDS * wordsOfText[at]!),
+  );
+}
+
 export interface Candidate extends Block {
   readonly path: string;
   readonly score: number;

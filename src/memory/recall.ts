@@ -9,9 +9,17 @@ import type { Block } from './block.js';
 import { placeName, type Places } from './documents/index.js';
 import { focusOf } from './focus.js';
 import { GiveWay } from './give-way.js';
-import { bm25, questionTerms, termsOf } from './lexical.js';
+import { bm25, bm25OfTexts, questionTerms, termsOf } from './lexical.js';
 import { PartMasses } from './part-masses.js';
-import { attentionScore, bestByFirstScore, distinct, rowScore, standardised, type Candidate } from './rank.js';
+import {
+  attentionScore,
+  bestByFirstScore,
+  distinct,
+  fusedScores,
+  rowScore,
+  standardised,
+  type Candidate,
+} from './rank.js';
 import type { IndexedPart, RecallIndex } from './recall-index.js';
 import { FileLines, cutText, recalledTexts, shownText, type RecalledText } from './recalled-text.js';
 import type { SourceText } from './source-files.js';
@@ -175,6 +183,8 @@ interface Scored extends PlacedBlock {
   readonly stretch: number;
   readonly mass: TextMass;
   readonly attention: number;
+  /** Position of its text among those that were cut. */
+  readonly at: number;
 }
 
 interface ScoredParts extends RecallParts {
@@ -194,34 +204,34 @@ async function fused(
   const { keyHeads } = work.engine.model.recall;
   const { parameters } = work;
   const blocks: Scored[] = [];
-  const terms: { index: CutText['terms']; blocks: readonly Block[] }[] = [];
+  const indexed: { index: CutText['terms']; blocks: readonly Block[]; path: string }[] = [];
   const way = new GiveWay();
-  for (const [at, cut] of cuts.entries()) {
+  for (const [of, cut] of cuts.entries()) {
     if (!cut) continue;
-    const { text } = texts[at]!;
-    const mass = texts[at]!.mass();
-    terms.push({ index: cut.terms, blocks: cut.blocks });
+    const { path, parts, firstLine: stretch } = texts[of]!.text;
+    const mass = texts[of]!.mass();
+    const at = indexed.push({ index: cut.terms, blocks: cut.blocks, path }) - 1;
     for (const block of cut.blocks) {
       const attention = keyHeads === 0 ? 0 : attentionScore(mass, block, parameters);
-      const { path, parts, firstLine: stretch } = text;
-      blocks.push({ block, parts, tokens: mass.tokensOn(block), path, stretch, mass, attention });
+      blocks.push({ block, parts, tokens: mass.tokensOn(block), path, stretch, mass, attention, at });
     }
     await way.step();
   }
   const asked = work.lexicalWeight === 0 ? [] : questionTerms(question);
-  const words = [...(await bm25(asked, terms))];
+  const words = [...(await bm25(asked, indexed))];
   const first = blocks.map(block => block.attention);
-  const shortlist = bestByFirstScore(first, words, work.lexicalWeight);
-  const attention = await rowScores(
-    question,
-    shortlist.map(at => blocks[at]!),
-    work,
+  const best = bestByFirstScore(first, words, work.lexicalWeight);
+  const shortlist = best.map(at => blocks[at]!);
+  const ofTexts = bm25OfTexts(asked, indexed);
+  const scores = fusedScores(
+    {
+      attention: await rowScores(question, shortlist, work),
+      words: best.map(at => words[at]!),
+      wordsOfText: shortlist.map(({ at }) => ofTexts[at]!),
+    },
+    work.lexicalWeight,
   );
-  const own = standardised(shortlist.map(at => words[at]!));
-  return standardised(attention).map((score, at) => {
-    const { block, path, stretch } = blocks[shortlist[at]!]!;
-    return { ...block, path, stretch, score: score + work.lexicalWeight * own[at]! };
-  });
+  return shortlist.map(({ block, path, stretch }, at) => ({ ...block, path, stretch, score: scores[at]! }));
 }
 
 /** The whole formula of `rank.ts` for some blocks. */

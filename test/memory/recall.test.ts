@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { blocksOf, linesOf } from '../../src/memory/blocks.js';
-import { TermIndex, bm25, questionTerms, termsOf } from '../../src/memory/lexical.js';
-import { distinct, standardised } from '../../src/memory/rank.js';
+import { TermIndex, bm25, bm25OfTexts, questionTerms, termsOf } from '../../src/memory/lexical.js';
+import { distinct, fusedScores, standardised } from '../../src/memory/rank.js';
 import { FileLines, MOST_CHARACTERS, cutText, recalledTexts, shownText } from '../../src/memory/recalled-text.js';
 import { FakeEngine } from './fake-engine.js';
 import { Folder } from './folder.js';
@@ -162,6 +162,20 @@ suite('words', () => {
     );
     assert.deepEqual([second, third], [0, 0]);
   });
+
+  test('BM25 of whole texts as by hand; a term of the path counts as one of a naming line', async () => {
+    const texts = [
+      { path: 'src/alphaRouter.ts', index: await TermIndex.of(['alpha beta', 'beta']) },
+      { path: 'b.ts', index: await TermIndex.of(['alpha', 'gamma', 'alpha']) },
+      { path: 'c.ts', index: await TermIndex.of(['delta', 'delta', 'delta']) },
+    ];
+    // Each of three terms; two of three texts have "alpha": idf ln(1 + 1.5/2.5). Of the first, tf is 1 + 2 by its path.
+    const idf = Math.log(1 + 1.5 / 2.5);
+    const [first, second, third] = bm25OfTexts(['alpha'], texts);
+    assert.ok(Math.abs(first! - (idf * 3 * 2.2) / (3 + 1.2)) < 1e-12);
+    assert.ok(Math.abs(second! - (idf * 2 * 2.2) / (2 + 1.2)) < 1e-12);
+    assert.equal(third, 0);
+  });
 });
 
 suite('ranking', () => {
@@ -213,6 +227,17 @@ suite('ranking', () => {
       }
     }
     lines.forEach((line, at) => assert.ok(line === '' || covered.has(at + 1), `line ${at + 1}`));
+  });
+
+  test('scores are attention, words and, 1.2 times as much, the words of the text, in standard deviations', () => {
+    // Of two values the standardised ones are -1 and 1.
+    const scores = fusedScores({ attention: [5, 9], words: [2, 1], wordsOfText: [0, 3] }, 0.25);
+    assert.deepEqual(
+      scores.map(score => Number(score.toFixed(12))),
+      [-1 + 0.25 * (1 - 1.2), 1 + 0.25 * (-1 + 1.2)].map(score => Number(score.toFixed(12))),
+    );
+    // Blocks of one text: its words tell nothing.
+    assert.deepEqual(fusedScores({ attention: [5, 9], words: [0, 0], wordsOfText: [4, 4] }, 0.25), [-1, 1]);
   });
 
   test('standard scores put what has none last', () => {
