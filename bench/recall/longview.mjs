@@ -122,7 +122,7 @@ class Scorer {
       attention[at] = rowScore(own(found), mass, block, parameters, nullMass && own(nullMass));
     });
     const fused = new Float64Array(blocks.length).fill(-Infinity);
-    const scores = fusedScores(
+    const ranked = fusedScores(
       {
         attention: chosen.map(at => attention[at]),
         words: chosen.map(at => words[at]),
@@ -130,7 +130,7 @@ class Scorer {
       },
       lexicalWeight,
     );
-    chosen.forEach((at, i) => (fused[at] = scores[i]));
+    chosen.forEach((at, i) => (fused[at] = ranked[i]));
     return { attention, words: standardised(words), fused };
   }
 
