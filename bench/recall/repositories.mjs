@@ -231,7 +231,7 @@ export const definitionRepositories = [
 
 /** What fitted recall values (by their SHA-256) were trained on, and what else was decided by looking at repositories. */
 export const fittedValues = {
-  f127d4587813e715b5c02f9ffba3c5997ebcebfed9e368b91ce9b56a8a4f8d1b: {
+  '9a8594da0cb3e01ed61da28947271a2f5208fa1667d61d09b5c03ce6851716ea': {
     trained:
       'networkx, fsspec, pandas, scikit-learn, SQLAlchemy, paramiko, rich, sympy, huggingface_hub, numpy, pydantic, astroid, ' +
       'astropy, bokeh, botocore, celery, Django, gensim, IPython, marshmallow, matplotlib, nltk, scikit-image, shapely, ' +
@@ -242,8 +242,9 @@ export const fittedValues = {
       'tokio, hyper, image, reqwest, itertools, indexmap, bstr, chrono, clap, crossbeam-channel, futures-util, hashbrown, ' +
       'mio, num-bigint, rayon, serde_json, syn, tower, url, nom (Rust)',
     chosen:
-      'formula, heads and weight of words on click, jinja2, luxon, gorilla/websocket, viper, http and bytes (crates); the pass of ' +
-      'training also on dask, mne, pymongo, miekg/dns, afero, matter-js, mongodb (npm), h2 and petgraph (crates)',
+      'formula, heads and weights of words on click, jinja2, luxon, gorilla/websocket, viper, http and bytes (crates); the pass ' +
+      'of training and the words of files also on dask, mne, pymongo, miekg/dns, afero, matter-js, mongodb (npm), h2 and ' +
+      'petgraph (crates)',
   },
 };
 
