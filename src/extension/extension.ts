@@ -4,6 +4,7 @@
  * One file a feature; this one is the table of contents.
  */
 import * as vscode from 'vscode';
+import type { ServerOptions } from '../protocol/index.js';
 import { AnswerDocuments } from './answer-documents.js';
 import { activateAsk } from './ask.js';
 import { AskView } from './ask-view.js';
@@ -36,7 +37,9 @@ import { activateSummarize } from './summarize.js';
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel('Longview', { log: true });
   const serverFile = vscode.Uri.joinPath(context.extensionUri, 'dist', 'server.js').fsPath;
-  const client = new ServerClient(serverFile, serverOptions, log, notices(log));
+  const notice = notices(log);
+  const options = (): ServerOptions => serverOptions(notice);
+  const client = new ServerClient(serverFile, options, log, notice);
   const documents = new AnswerDocuments();
   const power = new PowerGate({
     isOnBattery,
@@ -68,7 +71,7 @@ export function activate(context: vscode.ExtensionContext): void {
     activateLanguageModel(services),
     activateChatParticipant(services),
     activateLanguageModelTools(services),
-    activateMcpProvider(services),
+    activateMcpProvider(services, options),
     vscode.commands.registerCommand(command.showLog, () => log.show()),
     vscode.workspace.onDidChangeConfiguration(change => {
       const affects = (name: string): boolean => change.affectsConfiguration(`${section}.${name}`);
