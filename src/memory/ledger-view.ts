@@ -5,9 +5,19 @@
 import { codeOf, messageOf, type Log } from '../base/index.js';
 import { wasForgotten } from './forgotten.js';
 import { dropState } from './kept-state.js';
-import { coarsenessOf, memoryEndings, withEnding } from './memory-keys.js';
+import { coarsenessOf, memoryEndings, memoryKeyOf, withEnding } from './memory-keys.js';
+import { hashOfParts } from './parts.js';
 import type { MemorySettings } from './settings.js';
-import { isOfUse, keysOf, partsOf, type FilePart, type LedgerRow, type Store } from './store/index.js';
+import {
+  filePart,
+  hasWholeGist,
+  isOfUse,
+  keysOf,
+  partsOf,
+  type FilePart,
+  type LedgerRow,
+  type Store,
+} from './store/index.js';
 
 /** A row is written at most so often for being used. */
 const USED_STEP_MS = 3_600_000;
@@ -116,7 +126,8 @@ export class LedgerView {
 
   private seen(row: LedgerRow, endings: ReturnType<typeof memoryEndings> | undefined): LedgerRow {
     const { path, size, mtimeMs } = row;
-    if (endings === undefined || this.own.has(row)) return row;
+    const { seenBy: model } = this;
+    if (endings === undefined || model === undefined || this.own.has(row)) return row;
     if (keysOf(row).every(key => coarsenessOf(key, path, endings) !== undefined)) {
       this.own.add(row);
       return row;
@@ -124,15 +135,18 @@ export class LedgerView {
     const ending = endings(path);
     const waiting: LedgerRow = { path, size, mtimeMs, contentHash: '', state: 'waiting' };
     const parts: FilePart[] = [];
-    for (const part of partsOf(row)) {
-      const key = withEnding(part.key, ending);
+    const hashes: string[] = [];
+    for (const { key: other, firstLine } of partsOf(row)) {
+      const key = withEnding(other, ending);
       const memory = this.parts.store.getRecall(key);
       if (!memory?.ok) return waiting;
-      parts.push({ ...part, key, tokens: memory.value.tokens, slots: memory.value.recall.slots });
+      parts.push(filePart(firstLine, key, memory.value));
+      hashes.push(memory.value.contentHash);
     }
-    const fine: LedgerRow = { ...row, state: row.state === 'coarse' ? 'read' : row.state, parts };
-    if (row.gist === undefined) return fine;
-    const gist = withEnding(row.gist, ending);
+    const fine: LedgerRow = { ...row, state: row.state === 'coarse' ? 'read' : row.state, parts, gist: undefined };
+    // One model may have read the file with gists and the other without.
+    if (row.state === 'reading' || !hasWholeGist(parts)) return fine;
+    const gist = memoryKeyOf(path, hashOfParts(hashes), model, this.parts.settings);
     return this.parts.store.hasMemory(gist) ? { ...fine, gist } : waiting;
   }
 

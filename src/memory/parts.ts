@@ -45,6 +45,11 @@ export function hashOfPart(text: string): string {
   return createHash('sha256').update(text, 'utf8').digest('hex');
 }
 
+/** Of all parts, from the hashes of theirs in their order: under it their gist is kept. */
+export function hashOfParts(hashes: readonly string[]): string {
+  return hashOfPart(hashes.join(' '));
+}
+
 /**
  * Before the line between least and most that ranks first; inside a line where none begins there. Two texts that differ
  * elsewhere, and whose parts begin elsewhere, choose the same line wherever it is in the reach of both.

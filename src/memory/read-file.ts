@@ -11,11 +11,12 @@ import { wasForgotten } from './forgotten.js';
 import type { GistRoom } from './gist-room.js';
 import { GiveWay } from './give-way.js';
 import { COARSENESSES, coarsenessOf, memoryEndings, memoryKeyOf } from './memory-keys.js';
-import { eachPart, hashOfPart, type TextPart } from './parts.js';
+import { eachPart, hashOfPart, hashOfParts, type TextPart } from './parts.js';
 import type { MemorySettings } from './settings.js';
 import type { SourceFiles, SourceText } from './source-files.js';
 import {
   filePart,
+  hasWholeGist,
   keysOf,
   partsOf,
   provenanceOf,
@@ -90,7 +91,7 @@ export async function readFile(
   const { seen, parts, tokens, read, unwritten } = found;
   const levels = parts.map(({ key }) => coarsenessOf(key, path, memoryEndings(work.model, work.settings)) ?? 0);
   const hasGists = levels.every(level => level < 3);
-  const needsGist = parts.length > 1 && hasGists && parts.every(part => !part.noGist);
+  const needsGist = hasGists && hasWholeGist(parts);
   const gist = needsGist ? await gistOfParts(path, found, work) : undefined;
   if (needsGist && gist === undefined) return isForgotten();
   const after = read > 0 ? await files.read(path, work.signal) : undefined;
@@ -232,7 +233,7 @@ async function gistOfParts(
   work: ReadParts,
 ): Promise<MemoryKey | undefined> {
   const { store, model, settings, signal, share } = work;
-  const contentHash = hashOfPart(hashes.join(' '));
+  const contentHash = hashOfParts(hashes);
   const key = memoryKeyOf(path, contentHash, model, settings);
   if (store.getGist(key)?.ok) return key;
   const first = store.getRecall(parts[0]!.key);

@@ -61,6 +61,8 @@ export interface MemoryHead {
 export interface RecallMemory extends MemoryHead {
   readonly recall: RecallSlots;
   readonly provenance: Provenance;
+  /** Of the gist no more than this. */
+  readonly gist: Pick<PackedSlots, 'slots'>;
 }
 
 /** The part that states are made of. */
@@ -68,7 +70,9 @@ export interface GistMemory extends MemoryHead {
   readonly gist: PackedSlots;
 }
 
-export interface FileMemory extends RecallMemory, GistMemory {}
+export interface FileMemory extends RecallMemory, GistMemory {
+  readonly gist: PackedSlots;
+}
 
 /** ASCII: hash of the path, hash of the content, hash of the model, hash of the settings. */
 export type MemoryKey = string;
@@ -147,7 +151,7 @@ export function decodeFileMemory(bytes: Uint8Array): Result<FileMemory> {
 export function decodeRecall(bytes: Uint8Array): Result<RecallMemory> {
   return decode<RecallMemory>(bytes, opened => {
     const recall = recallOf(opened);
-    return recall.ok ? ok({ ...opened.head, ...recall.value }) : recall;
+    return recall.ok ? ok({ ...opened.head, ...recall.value, gist: { slots: opened.numbers[2]! } }) : recall;
   });
 }
 

@@ -8,6 +8,7 @@ export type { FileMemory, GistMemory, MemoryHead, MemoryIdentity, MemoryKey, Rec
 export {
   LEDGER_STATES,
   filePart,
+  hasWholeGist,
   gistKeyOf,
   isOfUse,
   isWhole,

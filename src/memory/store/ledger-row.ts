@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { failed, ok } from '../../base/index.js';
 import type { Result } from '../../base/index.js';
-import type { FileMemory, MemoryKey } from './file-memory.js';
+import type { MemoryKey, RecallMemory } from './file-memory.js';
 import { FrameKind, frameJson, unframeJson } from './frame.js';
 
 export const LEDGER_STATES = ['waiting', 'reading', 'read', 'stale', 'coarse', 'skipped'] as const;
@@ -25,8 +25,13 @@ export interface FilePart {
 }
 
 /** Of the part that begins at that line of its file. */
-export function filePart(firstLine: number, key: MemoryKey, { tokens, recall, gist }: FileMemory): FilePart {
+export function filePart(firstLine: number, key: MemoryKey, { tokens, recall, gist }: RecallMemory): FilePart {
   return { key, firstLine, tokens, slots: recall.slots, ...(gist.slots === 0 && { noGist: true }) };
+}
+
+/** True if a file of these parts has a gist of its whole text beside theirs. */
+export function hasWholeGist(parts: readonly FilePart[]): boolean {
+  return parts.length > 1 && parts.every(part => !part.noGist);
 }
 
 /** What is known of one file that was seen. */
