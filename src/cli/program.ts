@@ -31,20 +31,21 @@ export function buildProgram(call: Call): Command {
     .exitOverride()
     .configureOutput({ outputError: () => undefined }); // run.ts says it, in one line.
 
-  program
+  const ask = program
     .command('ask')
     .description('answer a question about a folder; reads first what is not read yet')
     .argument('<dir>', 'the folder')
     .argument('<question...>', 'the question')
     .option('--now', 'answer from what is read already')
+    .option('--max-tokens <count>', 'longest answer, in tokens', wholeNumber);
+  withBudgets(ask)
     .option('--json', 'one JSON object on stdout')
-    .option('--max-tokens <count>', 'longest answer, in tokens', wholeNumber)
     .option('--yes', 'download the model without asking if it is missing')
     .action(async (dir: string, question: string[], _flags, command: Command) => {
       const { runAsk } = await import('./commands/ask.js');
       await runAsk(call, dir, question.join(' '), command.optsWithGlobals<AskFlags>());
     });
-  program
+  const summarize = program
     .command('summarize')
     .description('what a file, a folder or some lines are about, each sentence with its place')
     .argument('<path>', 'a file or folder')
@@ -55,7 +56,8 @@ export function buildProgram(call: Call): Command {
       '--max-sentences <count>',
       'at most so many sentences (default: 8 for a file, 12 for a folder)',
       wholeNumber,
-    )
+    );
+  withBudgets(summarize)
     .option('--json', 'one JSON object on stdout')
     .option('--yes', 'download the model without asking if it is missing')
     .action(async (path: string, _flags, command: Command) => {
