@@ -29,7 +29,7 @@ import { activateHover } from './hover.js';
 import { activateInlayHints } from './inlay-hints.js';
 import { activateRecallAtCursor } from './recall-at-cursor.js';
 import { ServerClient } from './server-client.js';
-import { serverOptions } from './server-options.js';
+import { cpuShare, serverOptions } from './server-options.js';
 import type { Services } from './services.js';
 import { activateStatusBar } from './status-bar.js';
 import { activateSummarize } from './summarize.js';
@@ -45,7 +45,7 @@ export function activate(context: vscode.ExtensionContext): void {
     isOnBattery,
     mayUseBattery: () => vscode.workspace.getConfiguration(section).get<boolean>(setting.onBattery) === true,
   });
-  const reading = new Reading(client, context.workspaceState, log, power);
+  const reading = new Reading(client, context.workspaceState, log, power, () => cpuShare(notice));
   const services: Services = { context, client, documents, log, reading, models: new Models(client) };
   const askView = new AskView(services);
   const definitions = new DefinitionRequests(client);

@@ -67,6 +67,7 @@ export class Reading implements vscode.Disposable {
     private readonly memento: vscode.Memento,
     private readonly log: vscode.LogOutputChannel,
     private readonly power: PowerGate,
+    private readonly cpuShare: () => number | undefined,
   ) {
     const timer = setTimeout(() => void this.startByItself(), startDelayMs);
     this.subscriptions = [
@@ -245,8 +246,7 @@ export class Reading implements vscode.Disposable {
       const timeLeft = new TimeLeft();
       this.set({ kind: 'reading', folder: labelOf(folder) });
       try {
-        const cpuShare = settings().get<number>(setting.cpuShare);
-        const params = { folder: folder.uri.toString(), ...extent, forgotten, cpuShare };
+        const params = { folder: folder.uri.toString(), ...extent, forgotten, cpuShare: this.cpuShare() };
         const { coverage } = await this.client.request(method.read, params, token, {
           onProgress: progress => {
             if (token.isCancellationRequested) return;

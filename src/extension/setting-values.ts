@@ -22,17 +22,17 @@ export interface BadSetting {
 
 const mostCharacters = 40;
 
-/** `get` tells the value of a setting, of whatever type; what cannot be meant is told to `onBad` and counts as the default. */
-export function optionsOf(get: (name: string) => unknown, onBad: (bad: BadSetting) => void): ServerOptions {
-  const checked = <T>(name: string, isRight: (value: unknown) => value is T): T | undefined => {
-    const value = get(name);
-    if (value === undefined || isRight(value)) return value;
-    onBad({ name: `${section}.${name}`, value: JSON.stringify(value).slice(0, mostCharacters) });
-    return undefined;
+/** Tells the value of a setting, of whatever type. */
+export type GetSetting = (name: string) => unknown;
+export type OnBadSetting = (bad: BadSetting) => void;
+
+/** What cannot be meant is told to `onBad` and counts as the default. */
+export function optionsOf(get: GetSetting, onBad: OnBadSetting): ServerOptions {
+  const text = (name: string): string | undefined => checked(name, isText, get, onBad)?.trim() || undefined;
+  const whole = (name: keyof typeof mostOf): number | undefined => {
+    const isRight = (value: unknown): value is number => isWhole(value, 0, mostOf[name]);
+    return checked(name, isRight, get, onBad);
   };
-  const text = (name: string): string | undefined => checked(name, isText)?.trim() || undefined;
-  const whole = (name: keyof typeof mostOf): number | undefined =>
-    checked(name, (value): value is number => isWhole(value, mostOf[name]));
   return {
     data: text(setting.dataFolder),
     model: text(setting.modelName),
@@ -40,11 +40,28 @@ export function optionsOf(get: (name: string) => unknown, onBad: (bad: BadSettin
     ram: whole(setting.ram) || undefined,
     disk: whole(setting.disk) || undefined,
     state: whole(setting.state),
-    provider: checked(setting.provider, isProvider),
+    provider: checked(setting.provider, isProvider, get, onBad),
   };
 }
 
-/** The same for `longview mcp`. */
+/** Percent that reading may take, 1 to 100, in the same way. */
+export function cpuShareOf(get: GetSetting, onBad: OnBadSetting): number | undefined {
+  return checked(setting.cpuShare, (value): value is number => isWhole(value, 1, 100), get, onBad);
+}
+
+function checked<T>(
+  name: string,
+  isRight: (value: unknown) => value is T,
+  get: GetSetting,
+  onBad: OnBadSetting,
+): T | undefined {
+  const value = get(name);
+  if (value === undefined || isRight(value)) return value;
+  onBad({ name: `${section}.${name}`, value: JSON.stringify(value).slice(0, mostCharacters) });
+  return undefined;
+}
+
+/** Options of the server as flags of `longview mcp`. */
 export function flagsOf(options: ServerOptions): string[] {
   return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]));
 }
@@ -53,8 +70,8 @@ function isText(value: unknown): value is string {
   return typeof value === 'string';
 }
 
-function isWhole(value: unknown, most: number): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= most;
+function isWhole(value: unknown, least: number, most: number): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most;
 }
 
 /** Those of the manifest. */

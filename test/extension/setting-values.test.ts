@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { buildProgram } from '../../src/cli/program.js';
-import { flagsOf, mostOf, optionsOf } from '../../src/extension/setting-values.js';
+import { cpuShareOf, flagsOf, mostOf, optionsOf } from '../../src/extension/setting-values.js';
 import type { ServerOptions } from '../../src/protocol/index.js';
 
 const { properties } = (
@@ -69,6 +69,24 @@ suite('values of settings', () => {
       assert.deepEqual(parsed([`--${option}`, String(most)]), { [option]: most });
     });
   }
+
+  test('a share of the processor time is 1 to 100, as the manifest says', () => {
+    const shareOf = (value: unknown): unknown[] => {
+      const told: unknown[] = [];
+      return [
+        cpuShareOf(
+          () => value,
+          ({ name }) => void told.push(name),
+        ),
+        ...told,
+      ];
+    };
+    const { minimum, maximum } = properties['longview.reading.cpuShare']!;
+    assert.deepEqual([minimum, maximum], [1, 100]);
+    for (const share of [minimum, 25, maximum, undefined]) assert.deepEqual(shareOf(share), [share]);
+    for (const bad of [0, -1, 101, 2.5, null, '50'])
+      assert.deepEqual(shareOf(bad), [undefined, 'longview.reading.cpuShare']);
+  });
 
   test('texts that are none, and an execution provider that there is not, count as the default', () => {
     assert.deepEqual(read({ 'model.name': 5, 'storage.folder': null, 'engine.provider': 'gpu' }), {
