@@ -91,7 +91,7 @@ suite('reading on battery', () => {
       update: (key: string, value: unknown) => Promise.resolve(kept.set(key, value)),
     } as unknown as Memento;
     const log = { error: (message: string) => assert.fail(message) } as unknown as LogOutputChannel;
-    reading = new ReadingClass(client, memento, log, power, () => undefined);
+    reading = new ReadingClass(client, memento, log, power, () => settings.get('reading.cpuShare') as number);
   });
   teardown(async () => {
     await reading.pause();
