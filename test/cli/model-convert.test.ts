@@ -166,7 +166,10 @@ suite('model convert', function () {
     assert.ok(!damaged.models.some(model => model['name'] === 'tiny'));
     assert.equal(damaged.problems[0]?.name, 'tiny');
     assert.match(damaged.problems[0].problem, short);
-    assert.match((await longview(['model', 'list'])).out, /^tiny: not usable\. Model tiny: weights\.bin has 1000 bytes/);
+    assert.match(
+      (await longview(['model', 'list'])).out,
+      /^tiny: not usable\. Model tiny: weights\.bin has 1000 bytes/,
+    );
     const verify = await longview(['model', 'verify', 'tiny']);
     assert.deepEqual([verify.code, short.test(verify.err)], [1, true]);
     mkdirSync(join(scratch, 'ws'));
