@@ -81,7 +81,7 @@ export function defineStatesSuite(): void {
 
     test('a question about an empty folder says so', async () => {
       const text = (await ask('What is here?', 2)).getText();
-      assert.match(text, /Nothing was found: no file of this folder has been read yet/);
+      assert.match(text, /Nothing was found: there is no file in this folder\./);
     });
 
     test('agents name one of two by its label, and are told the labels where the name is not enough', async () => {
