@@ -148,7 +148,9 @@ async function memoryCell({ length, threads, file, modelFolder }, withGist) {
   const tokenizer = await loadTokenizer(modelFolder, model.manifest.name);
   const whole = readFileSync(file, 'utf8');
   const { ends } = tokenizer.encode(whole);
-  const text = whole.repeat(Math.ceil(length / ends.length)).slice(0, ends[Math.min(length, ends.length) - 1]);
+  // The whole text as often as it fits, and its first tokens for the rest.
+  const [times, rest] = [Math.floor(length / ends.length), length % ends.length];
+  const text = whole.repeat(times) + whole.slice(0, rest > 0 ? ends[rest - 1] : 0);
   const request = { label: 'text', tokensPerRecallSlot: 4, ...(!withGist && { gistSlots: 0 }) };
   // The graph of the lower layers is loaded by the first text that needs it.
   await engine.read({ ...request, text: whole.slice(0, 100) });

@@ -110,7 +110,7 @@ class Scorer {
     const texts = files.map(({ index, spans, path }) => ({ index, blocks: spans, path }));
     const terms = questionTerms(question);
     const words = [...(await bm25(terms, texts))];
-    const ofTexts = bm25OfTexts(terms, texts);
+    const ofTexts = await bm25OfTexts(terms, texts);
     const first = blocks.map(({ block, mass }) => attentionScore(mass, block, parameters));
     const chosen = bestByFirstScore(first, words, lexicalWeight);
     const shares = await this.sharesOf(chosen, blocks, scores.slotStart, keyHeads);

@@ -160,16 +160,22 @@ export async function bm25(terms: readonly string[], texts: readonly IndexedText
 }
 
 /** BM25 of each text as a whole, in order: what the words of a question say of the files that blocks stand in. */
-export function bm25OfTexts(
+export async function bm25OfTexts(
   terms: readonly string[],
   texts: readonly { readonly index: TermIndex; readonly path: string }[],
-): Float64Array {
+): Promise<Float64Array> {
+  const way = new GiveWay();
+  const names: Set<string>[] = [];
+  for (const { path } of texts) {
+    names.push(new Set(termsOf(path)));
+    await way.step();
+  }
   const collection = new Bm25(Float64Array.from(texts, ({ index }) => index.total));
-  const names = texts.map(({ path }) => new Set(termsOf(path)));
   for (const term of terms) {
     collection.add(
       Float64Array.from(texts, ({ index }, at) => index.countAll(term) + (names[at]!.has(term) ? NAME_WEIGHT : 0)),
     );
+    await way.step();
   }
   return collection.scores;
 }

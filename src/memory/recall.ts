@@ -222,7 +222,7 @@ async function fused(
   const first = blocks.map(block => block.attention);
   const best = bestByFirstScore(first, words, work.lexicalWeight);
   const shortlist = best.map(at => blocks[at]!);
-  const ofTexts = bm25OfTexts(asked, indexed);
+  const ofTexts = await bm25OfTexts(asked, indexed);
   const scores = fusedScores(
     {
       attention: await rowScores(question, shortlist, work),

@@ -171,7 +171,7 @@ suite('words', () => {
     ];
     // Each of three terms; two of three texts have "alpha": idf ln(1 + 1.5/2.5). Of the first, tf is 1 + 2 by its path.
     const idf = Math.log(1 + 1.5 / 2.5);
-    const [first, second, third] = bm25OfTexts(['alpha'], texts);
+    const [first, second, third] = await bm25OfTexts(['alpha'], texts);
     assert.ok(Math.abs(first! - (idf * 3 * 2.2) / (3 + 1.2)) < 1e-12);
     assert.ok(Math.abs(second! - (idf * 2 * 2.2) / (2 + 1.2)) < 1e-12);
     assert.equal(third, 0);
