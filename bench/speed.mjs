@@ -1,7 +1,8 @@
 // Reading a prompt and writing after it: Longview, full attention and plain window in the same engine, and llama.cpp, in
 // turn. Each cell is a process of its own, so that its memory is its own, and is kept in the results file when it is done:
 // an interrupted run goes on where it was. Longview's rows are fed the text's own next tokens, which gives their loss.
-// `memory` and `memory+gist` read the text as a file of a folder, into recall slots alone or with a gist, and write nothing.
+// Each has read `warmUp` tokens before the clock starts, as an engine that runs has: what memory the allocator keeps at hand
+// grows with the first chunks. `memory` and `memory+gist` read the text as a file of a folder, into recall slots alone or with a gist, and write nothing.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -11,6 +12,7 @@ import { root } from '../scripts/set-up.mjs';
 import { speedPlot } from './speed-plot.mjs';
 
 const written = 64;
+const warmUp = 512;
 export function speedOptions(args) {
   const { values, positionals } = parseArgs({
     args,
@@ -104,17 +106,25 @@ async function longviewCell({ engine, length, threads, file, modelFolder }) {
   }[engine];
   if (!options) throw new Error(`There is no engine "${engine}".`);
   const ids = repeated([...tokenizer.encode(readFileSync(file, 'utf8')).ids], length + written);
-  const session = await KvmSession.start(model, options);
+  const read = async count => {
+    const session = await KvmSession.start(model, options);
+    let logits;
+    await prefill(
+      session,
+      ids.slice(0, count),
+      (first, own) => ({ logitRows: first + own === count ? [own - 1] : [] }),
+      pass => {
+        logits = pass.logits;
+      },
+    );
+    return { session, logits };
+  };
+  const first = Math.min(warmUp, length);
+  await (await read(first)).session.pass([ids[first]], { logitRows: [0] });
   const lap = clock();
-  let logits;
-  await prefill(
-    session,
-    ids.slice(0, length),
-    (first, count) => ({ logitRows: first + count === length ? [count - 1] : [] }),
-    pass => {
-      logits = pass.logits;
-    },
-  );
+  const readAll = await read(length);
+  const { session } = readAll;
+  let { logits } = readAll;
   const [readMs, readCpuMs] = lap();
   let loss = 0;
   let [writeMs, writeCpuMs] = [0, 0];
@@ -152,8 +162,8 @@ async function memoryCell({ length, threads, file, modelFolder }, withGist) {
   const [times, rest] = [Math.floor(length / ends.length), length % ends.length];
   const text = whole.repeat(times) + whole.slice(0, rest > 0 ? ends[rest - 1] : 0);
   const request = { label: 'text', tokensPerRecallSlot: 4, ...(!withGist && { gistSlots: 0 }) };
-  // The graph of the lower layers is loaded by the first text that needs it.
-  await engine.read({ ...request, text: whole.slice(0, 100) });
+  // The graph of the lower layers is loaded by the first text that needs it, too.
+  await engine.read({ ...request, text: whole.slice(0, ends[Math.min(warmUp, ends.length) - 1]) });
   const lap = clock();
   const { tokens, recall, gist } = await engine.read({ ...request, text });
   const [readMs, readCpuMs] = lap();
@@ -177,6 +187,8 @@ async function llamaCell({ length, threads, file }) {
   const context = await model.createContext({ contextSize: length + 512, threads, batchSize: 512 });
   const sequence = context.getSequence();
   const tokens = repeated(model.tokenize(readFileSync(file, 'utf8')), length);
+  for await (const _ of sequence.evaluate(tokens.slice(0, warmUp), { temperature: 0 })) break;
+  await sequence.clearHistory();
   const lap = clock();
   let read;
   let count = -1;
