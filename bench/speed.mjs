@@ -136,13 +136,13 @@ async function longviewCell({ engine, length, threads, file, modelFolder }) {
     writeMs += passMs;
     writeCpuMs += passCpuMs;
   }
-  const { groups, slots, headSize } = session.slots;
-  const rows = slots + session.windowBlocks().reduce((sum, block) => sum + block.keys.length / groups / headSize, 0);
+  const { headSize } = model.manifest.architecture;
+  const windowRows = session.windowBlocks().reduce((sum, block) => sum + block.keys.length / headSize, 0);
   return {
     ...{ tokens: length, readMs, readCpuMs, written, writeMs, writeCpuMs },
     ...{
       resident: process.resourceUsage().maxRSS * 1024,
-      kept: 4 * 2 * groups * rows * headSize,
+      kept: 4 * 2 * (session.slotsHeld + windowRows) * headSize,
       loss: loss / written,
     },
   };

@@ -68,6 +68,7 @@ function tokensOfWanted(tokenizer, ids, strings) {
 
 export async function measure(model, tokenizer, { shared, questions }, { schedule, whole }, onProgress) {
   const { chunk } = model.manifest.kvm;
+  const { kvmLayers, keyHeads } = model.manifest.architecture;
   const longest = Math.max(...questions.map(({ ask, answer }) => ask.length + answer.length + SPARE));
   const windowChunks = whole ? Math.ceil((shared.length + longest) / chunk) + 1 : undefined;
   const session = await KvmSession.start(model, { schedule, windowChunks });
@@ -84,7 +85,7 @@ export async function measure(model, tokenizer, { shared, questions }, { schedul
   for (const question of questions) answers.push(await askOne(model, tokenizer, session.fork(), question));
   return {
     tokens: shared.length,
-    slots: session.slots.slots,
+    slots: session.slotsHeld / (kvmLayers * keyHeads),
     questions: answers.length,
     read,
     asked: asking(),

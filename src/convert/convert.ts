@@ -170,14 +170,14 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
 
 /**
  * Memories are made by everything of a model but its recall values, which only map queries, and how its heads weigh a state
- * that is there; of its recall heads by the key heads alone, in the order in which recall slots keep them.
+ * that is there or grows; of its recall heads by the key heads alone, in the order in which recall slots keep them.
  */
 function fingerprintOf(draft: Manifest): string {
   const { recall, files, ...rest } = draft;
   const kvm: KvmSettings = {
     ...rest.kvm,
     ...{ stateBiasOfHead: undefined, stateTemperatureOfKeyHead: undefined, stateValueScaleOfKeyHead: undefined },
-    stateTokens: undefined,
+    ...{ stateTokens: undefined, stateShareOfKeyHead: undefined },
   };
   const { heads, keyHeads } = draft.architecture;
   const read = recall?.heads.map(([layer, head]) => `${layer}.${Math.floor((head * keyHeads) / heads)}`);

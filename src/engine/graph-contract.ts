@@ -3,13 +3,13 @@
  * The converter writes by it, the engine runs by it. Never imports onnxruntime or the file system.
  *
  * L layers with KVM, D width, H query heads, K key heads, g = H/K, G = L·K groups, d head size, V vocabulary; n new tokens,
- * S state slots, P tokens of full past chunks in the window, B rows of the current chunk's buffer, r rows that want logits.
+ * S state slots of a layer (of its key head that has most), P tokens of full past chunks in the window, B rows of the current chunk's buffer, r rows that want logits.
  * `layer` in a name counts the layers with KVM.
  */
 import type { Schedule } from './engine.js';
 
 export const MANIFEST_FILE = 'model.json';
-export const MANIFEST_FORMAT = 5;
+export const MANIFEST_FORMAT = 6;
 
 export const FILES = {
   /** Absent where the weights are float16: they become float32 in memory, once a graph, so `decode` does both. */
@@ -50,7 +50,7 @@ export const FORWARD = {
   /** float32 [1,1,n,n]: causal mask, 0 or -1e30. */
   causalBias: 'causal_bias',
   /** int64 [4]: S, P, B, n (decode graph only). */
-  parts: 'parts',
+  parts: (layer: number) => `parts.${layer}`,
   /** int64 [r]: rows of the new tokens whose logits are wanted. */
   logitRows: 'logit_rows',
   /** float32 [1,r,V]. */
@@ -59,7 +59,7 @@ export const FORWARD = {
   stateKey: (layer: number) => `state_key.${layer}`,
   /** float32 [K,1,S,d]. */
   stateValue: (layer: number) => `state_value.${layer}`,
-  /** float32 [K,g,1,S]: log(count) plus the model entry's bias. */
+  /** float32 [K,g,1,S]: log(count) plus the model entry's bias; -1e30 where a key head has fewer slots. */
   stateBias: (layer: number) => `state_bias.${layer}`,
   /** float32 [K,1,d,P], rotated, columns. */
   pastKey: (layer: number) => `past_key.${layer}`,
@@ -247,6 +247,10 @@ export interface KvmSettings {
   readonly sinks: number;
   /** Constant distance from which the state is read, in tokens (retrofit.md, D0). */
   readonly readDistance: number;
+  /**
+   * Of a growing schedule's slots, per layer and key head: times the schedule's figure (mean 1); 0: the sinks alone. Absent: 1.
+   */
+  readonly stateShareOfKeyHead?: readonly (readonly number[])[];
   /** Bias of composed slots against tokens per slot, ascending; linear in log(tokens per slot) between, flat outside. */
   readonly stateBias: readonly { readonly tokensPerSlot: number; readonly bias: number }[];
   /** Added to `stateBias`, per layer and query head; absent: 0. */

@@ -34,6 +34,7 @@ const manifestShape = z.looseObject({
     readDistance: z.number(),
     stateBias: z.array(z.looseObject({ tokensPerSlot: z.number().positive(), bias: z.number() })),
     stateTokens: z.number().positive().optional(),
+    stateShareOfKeyHead: z.array(z.array(z.number().min(0))).optional(),
     prefix: text,
     trained: z.looseObject({ schedule, gatesInitialState: z.boolean() }).optional(),
   }),

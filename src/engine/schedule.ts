@@ -27,12 +27,16 @@ function unlimitedSlots(schedule: Schedule, tokens: number): number {
 
 /**
  * Incoming tokens of a chunk that become slots: clamp(schedule(T), S, tokens that have left) - S, at most C.
- * `tokens` is T at the chunk boundary, `left` what has left the window after this chunk, `slots` S before it.
+ * `tokens` is T at the chunk boundary, `left` what has left the window after this chunk, `slots` S before it, `share` times
+ * the schedule's figure counts (default 1).
  */
 export function appendedSlots(
   schedule: Schedule,
-  at: { tokens: number; left: number; slots: number; chunk: number },
+  at: { tokens: number; left: number; slots: number; chunk: number; share?: number },
 ): number {
-  const target = Math.max(at.slots, Math.min(scheduledSlots(schedule, at.tokens), at.left));
+  const target = Math.max(
+    at.slots,
+    Math.min(Math.floor((at.share ?? 1) * scheduledSlots(schedule, at.tokens)), at.left),
+  );
   return Math.min(target - at.slots, at.chunk);
 }

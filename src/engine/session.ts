@@ -16,7 +16,9 @@ import { appendedSlots } from './schedule.js';
 import type { GivenState } from './read-state.js';
 import { ReadState } from './read-state.js';
 import type { Folded, Slots } from './state.js';
-import { sliceSlots } from './state.js';
+import { pickGroups, sliceSlots } from './state.js';
+import type { StatePart } from './state-parts.js';
+import { scheduleOf } from './state-parts.js';
 import type { WindowBlock } from './window.js';
 import { Window } from './window.js';
 
@@ -95,8 +97,16 @@ export class KvmSession {
     return this.tokensSeen;
   }
 
+  /** Of a state that is one part: all key heads have as many. */
   get slots(): Slots {
-    return this.state.slots;
+    const [part, ...others] = this.state.parts;
+    if (!part || others.length > 0) throw new Error('Key heads have different numbers of slots.');
+    return part.slots;
+  }
+
+  /** Slots of all groups together. */
+  get slotsHeld(): number {
+    return this.state.parts.reduce((sum, { slots }) => sum + slots.groups * slots.slots, 0);
   }
 
   /** Tokens that the next pass may take at most. */
@@ -168,14 +178,16 @@ export class KvmSession {
       feeds[FORWARD.readSin] = floats(read.sin, [n, half]);
     }
     if (this.carried) Object.assign(feeds, this.carried.feeds(this.tokensSeen, n));
-    if (role === 'decode') {
-      const parts = [this.slots.slots, this.window.pastRows, this.window.blockRows, n];
-      feeds[FORWARD.parts] = integers(parts);
-    }
-    for (let i = 0; i < architecture.kvmLayers; i++) {
-      feeds[FORWARD.stateKey(i)] = this.state.layers.keys[i]!;
-      feeds[FORWARD.stateValue(i)] = this.state.layers.values[i]!;
-      feeds[FORWARD.stateBias(i)] = this.state.bias[i]!;
+    const parts = new Map<number, Tensor>();
+    for (const [i, { rows, keys, values, bias }] of this.state.layers.entries()) {
+      if (role === 'decode') {
+        const own = parts.get(rows) ?? integers([rows, this.window.pastRows, this.window.blockRows, n]);
+        parts.set(rows, own);
+        feeds[FORWARD.parts(i)] = own;
+      }
+      feeds[FORWARD.stateKey(i)] = keys;
+      feeds[FORWARD.stateValue(i)] = values;
+      feeds[FORWARD.stateBias(i)] = bias;
       feeds[FORWARD.pastKey(i)] = pastLayers.keys[i]!;
       feeds[FORWARD.pastValue(i)] = pastLayers.values[i]!;
       feeds[FORWARD.blockKey(i)] = blockLayers.keys[i]!;
@@ -187,28 +199,38 @@ export class KvmSession {
   /** Folds a block that leaves the window into the state (kvm.md, Update). */
   private async leave(block: WindowBlock): Promise<void> {
     const { architecture, kvm } = this.model.manifest;
-    const { schedule } = this.options;
-    const own = this.slots.slots - this.givenSlots;
-    const drops = schedule.kind === 'windowOnly' && (own > 0 || this.givenSlots > 0);
+    const drops = this.state.parts.every(part => this.isComplete(part));
     if (drops && !this.options.onLeaving) return;
     const rotation = rotationOf(architecture.frequencies, block.firstPosition, kvm.chunk);
     const { folder } = this.model;
     const tokens = await folder.tokensOf(block, rotation, groupsOf(architecture), architecture.headSize);
     await this.options.onLeaving?.(tokens);
     if (drops) return;
-    let folded: Folded<Slots>;
-    if (schedule.kind === 'windowOnly') {
-      folded = withAppended(this.slots, folder.firstSlots(sliceSlots(tokens, 0, kvm.sinks)));
-    } else if (own === 0) {
-      folded = withAppended(this.slots, folder.firstSlots(tokens));
-    } else {
-      const left = block.firstPosition + kvm.chunk;
-      const at = { tokens: this.tokensSeen, left, slots: own, chunk: kvm.chunk };
-      const protectedSlots = this.givenSlots > 0 ? this.givenSlots : kvm.sinks;
-      const novel = appendedSlots(schedule, at);
-      folded = await folder.fold(this.slots, tokens, { novel }, protectedSlots);
+    const left = block.firstPosition + kvm.chunk;
+    const folds: (Folded<Slots> | undefined)[] = [];
+    for (const part of this.state.parts) {
+      const done = this.isComplete(part);
+      folds.push(done ? undefined : await this.folded(part, pickGroups(tokens, part.groups), left));
     }
-    this.state = await this.state.after(folded);
+    this.state = await this.state.after(folds);
+  }
+
+  /** Whether nothing more that leaves the window goes into it. */
+  private isComplete({ share, slots }: StatePart): boolean {
+    return scheduleOf(this.options.schedule, share).schedule.kind === 'windowOnly' && slots.slots > 0;
+  }
+
+  /** `left`: tokens that have left the window, these included. */
+  private async folded({ share, slots }: StatePart, tokens: Slots, left: number): Promise<Folded<Slots>> {
+    const { chunk, sinks } = this.model.manifest.kvm;
+    const { folder } = this.model;
+    const way = scheduleOf(this.options.schedule, share);
+    const own = slots.slots - this.givenSlots;
+    if (way.schedule.kind === 'windowOnly') return withAppended(slots, folder.firstSlots(sliceSlots(tokens, 0, sinks)));
+    if (own === 0) return withAppended(slots, folder.firstSlots(tokens));
+    const at = { tokens: this.tokensSeen, left, slots: own, chunk, share: way.share };
+    const protectedSlots = this.givenSlots > 0 ? this.givenSlots : sinks;
+    return await folder.fold(slots, tokens, { novel: appendedSlots(way.schedule, at) }, protectedSlots);
   }
 }
 

@@ -21,7 +21,7 @@ export interface LayerTensors {
 }
 
 /** Logit of a row that holds no token. Not -Infinity: a softmax row must stay finite. */
-const MASKED = -1e30;
+export const MASKED = -1e30;
 
 /** A block's buffer grows by so many rows: each of them costs products, each growth a copy. */
 const GROWTH = 64;
@@ -218,7 +218,7 @@ export class Window {
 }
 
 /** Views of each layer's part of keys as columns [G,d,rows] and of values [G,rows,d], as tensors. */
-export function layerTensors(
+function layerTensors(
   architecture: Architecture,
   columns: Float32Array,
   values: Float32Array,

@@ -60,6 +60,7 @@ const catalogueModel = z.object({
       readingWindowChunks: z.number().int().positive(),
       sinks: z.number().int().min(0),
       readDistance: z.number().positive(),
+      stateShareOfKeyHead: z.array(z.array(z.number().min(0))),
       stateBias: z.array(z.object({ tokensPerSlot: z.number().positive(), bias: z.number() })),
       stateBiasOfHead: z.array(z.array(z.number())),
       stateTemperatureOfKeyHead: z.array(z.array(z.number())),

@@ -46,6 +46,7 @@ suite('fingerprint of a model', function () {
         stateBiasOfHead: [[1]],
         stateTemperatureOfKeyHead: [[2]],
         stateValueScaleOfKeyHead: [[3]],
+        stateShareOfKeyHead: [[2]],
       }),
       before,
     );

@@ -75,6 +75,54 @@ for (const variant of Object.keys(tinyVariants) as Variant[])
     }
   });
 
+suite('engine against oracle: shares of the slots', function () {
+  this.timeout(120_000);
+  const shares = [
+    [2, 0],
+    [0.5, 1],
+    [1, 1],
+  ];
+  // 30 slots in 200 tokens for a share of 1; twice and half as many are the schedules that have no close calls (tinyReading).
+  const tiny = tinyModel(tinyVariants.llama.model);
+  const text = tinyText('llama');
+  const even = rules.even(30, 200);
+  const oracle = new RetrofitOracle({
+    ...tiny,
+    ...tinyReading,
+    schedule: even,
+    scheduleOf: (layer, head) => {
+      const share = shares[layer]![head]!;
+      if (share === 0) return rules.windowOnly();
+      return { ...even, slots: tokens => Math.floor(share * even.slots(tokens)) };
+    },
+  });
+  let expected: number[];
+  let model: Model;
+  suiteSetup(async () => {
+    model = await folder.model('llama', 'f32', { kvm: { ...tinyReading, stateShareOfKeyHead: shares } });
+    expected = oracle.feed(text).flatMap(row => [...row]);
+    const { append, merge } = oracle.closestCalls();
+    assert.ok(Math.min(append, merge) > 1e-4, `closest calls ${append} and ${merge}`);
+  });
+
+  for (const [name, cut] of cuts)
+    test(`${name}: logits of 200 tokens, and how many slots`, async () => {
+      const session = await KvmSession.start(model, { schedule: { kind: 'even', slots: 30, tokens: 200 } });
+      assertClose('logits', await logitsOf(session, [...text], cut), expected, 1e-4);
+      assert.equal(
+        session.slotsHeld,
+        oracle.heads.flat().reduce((sum, { slots }) => sum + slots.length, 0),
+      );
+    });
+
+  test('where nothing is merged they count for nothing', async () => {
+    const kept = new RetrofitOracle({ ...tiny, ...tinyReading, schedule: rules.keepEverything() });
+    const session = await KvmSession.start(model, { schedule: { kind: 'keepEverything' } });
+    const logits = kept.feed(text).flatMap(row => [...row]);
+    assertClose('logits', await logitsOf(session, [...text], left => left), logits, 1e-4);
+  });
+});
+
 /** The checkpoints rotate dimension i with i + d/2; the engine keeps such pairs side by side. */
 function adjacentPairs(key: ArrayLike<number>): number[] {
   return Array.from({ length: key.length }, (_, i) => key[i % 2 === 0 ? i / 2 : (key.length + i - 1) / 2]!);

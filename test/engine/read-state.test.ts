@@ -17,8 +17,16 @@ const folder = new BackboneFolder();
 suiteTeardown(() => folder.dispose());
 
 /** Of all layers, in order. */
-function numbersOf({ layers, bias }: ReadState): number[][] {
-  return [...layers.keys, ...layers.values, ...bias].map(tensor => [...(tensor.data as Float32Array)]);
+function numbersOf({ layers }: ReadState): number[][] {
+  return layers
+    .flatMap(({ keys, values, bias }) => [keys, values, bias])
+    .map(tensor => [...(tensor.data as Float32Array)]);
+}
+
+/** Of a state that is one part. */
+function slotsOf({ parts }: ReadState): Slots {
+  assert.equal(parts.length, 1);
+  return parts[0]!.slots;
 }
 
 /** A state given or not, its first chunk appended, then two folds; what is read after each, and of the whole. */
@@ -36,14 +44,14 @@ async function assertReads(model: Model, given: Slots | undefined): Promise<void
   for (const novel of [16, 5, 0]) {
     const coming = randomSlots({ groups, slots: 16, headSize }, random);
     const folded =
-      novel === 16 ? withAppended(read.slots, coming) : await model.folder.fold(read.slots, coming, { novel }, 4);
+      novel === 16 ? withAppended(slotsOf(read), coming) : await model.folder.fold(slotsOf(read), coming, { novel }, 4);
     const before = numbersOf(read);
-    read = await read.after(folded);
-    assert.equal(read.slots, folded.state);
+    read = await read.after([folded]);
+    assert.equal(slotsOf(read), folded.state);
     assert.deepEqual(numbersOf(read), numbersOf(await whole(folded.state)), `${novel} of 16 appended`);
     assert.notDeepEqual(numbersOf(read), before);
   }
-  assert.equal(read.slots.slots, (given?.slots ?? 0) + 21);
+  assert.equal(slotsOf(read).slots, (given?.slots ?? 0) + 21);
 }
 
 suite('what is read of a state', function () {

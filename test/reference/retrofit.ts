@@ -46,6 +46,8 @@ export interface RetrofitOptions extends RetrofitRules {
   readonly stateTemperature?: readonly (readonly number[])[];
   /** A state to begin with, [layer][key head][slot], its first `sinks` slots the shared sinks. */
   readonly initialState?: readonly (readonly (readonly RetrofitSlot[])[])[];
+  /** Of each layer and key head a schedule of its own in place of `schedule`. */
+  readonly scheduleOf?: (layer: number, keyHead: number) => RetrofitRules['schedule'];
   /** Sees what each layer computed for each token. */
   readonly onHeads?: (layer: number, position: number, heads: LayerHeads) => void;
 }
@@ -63,7 +65,10 @@ export class RetrofitOracle {
     this.shape = shape;
     this.#frequencies = llamaFrequencies(shape.headSize, shape.theta, shape.scaling);
     this.heads = Array.from({ length: shape.layers }, (_, layer) =>
-      Array.from({ length: shape.keyHeads }, (__, h) => new RetrofitHead(options, options.initialState?.[layer]?.[h])),
+      Array.from({ length: shape.keyHeads }, (__, h) => {
+        const schedule = options.scheduleOf?.(layer, h) ?? options.schedule;
+        return new RetrofitHead({ ...options, schedule }, options.initialState?.[layer]?.[h]);
+      }),
     );
   }
 

@@ -27,8 +27,7 @@ export interface AttentionInputs {
 export class KvmAttention {
   private readonly blockBias: string;
   private readonly causalBias: string;
-  private readonly parts: string | undefined;
-  /** Shapes that all layers share, by name. */
+  /** Shapes that all key heads of a layer share, or all layers, by name. */
   private readonly shapes = new Map<string, string>();
   private readonly newKeys: string[] = [];
   private readonly newValues: string[] = [];
@@ -37,11 +36,10 @@ export class KvmAttention {
     private readonly g: GraphBuilder,
     private readonly sizes: AttentionSizes,
     private readonly ids: string,
-    use: 'prefill' | 'decode',
+    private readonly use: 'prefill' | 'decode',
   ) {
     this.blockBias = g.input(FORWARD.blockBias, 'float32', [1, 1, 1, 'B']);
     this.causalBias = g.input(FORWARD.causalBias, 'float32', [1, 1, 'n', 'n']);
-    this.parts = use === 'decode' ? g.input(FORWARD.parts, 'int64', [4]) : undefined;
   }
 
   /** x over sqrt(d). */
@@ -60,9 +58,11 @@ export class KvmAttention {
     const { heads, keyHeads, headSize } = this.sizes;
     const keys = (name: string, size: string): string => g.input(name, 'float32', [keyHeads, 1, headSize, size]);
     const values = (name: string, size: string): string => g.input(name, 'float32', [keyHeads, 1, size, headSize]);
-    const stateKey = keys(FORWARD.stateKey(layer), 'S');
-    const stateValue = values(FORWARD.stateValue(layer), 'S');
-    const stateBias = g.input(FORWARD.stateBias(layer), 'float32', [keyHeads, heads / keyHeads, 1, 'S']);
+    // Layers differ in their slots, and what onnxruntime takes for equal sizes may share a buffer.
+    const slots = `S${layer}`;
+    const stateKey = keys(FORWARD.stateKey(layer), slots);
+    const stateValue = values(FORWARD.stateValue(layer), slots);
+    const stateBias = g.input(FORWARD.stateBias(layer), 'float32', [keyHeads, heads / keyHeads, 1, slots]);
     const pastKey = keys(FORWARD.pastKey(layer), 'P');
     const pastValue = values(FORWARD.pastValue(layer), 'P');
     const blockKey = keys(FORWARD.blockKey(layer), 'B');
@@ -74,14 +74,15 @@ export class KvmAttention {
       ...{ stateKey, stateValue, stateBias, pastKey, pastValue, blockKey, blockValue },
       ...{ windowQuery, stateQuery, key, value },
     };
-    return this.parts === undefined ? this.ofChunk(parts) : this.ofToken(parts, this.parts);
+    if (this.use === 'prefill') return this.ofChunk(layer, parts);
+    return this.ofToken(parts, g.input(FORWARD.parts(layer), 'int64', [4]));
   }
 
   /**
    * One key head after another: what lies between two products of all of them is several times the cache, and so large that
    * memory is asked for and given back at each (docs/measurements, Folds and chunks).
    */
-  private ofChunk(parts: LayerParts): string {
+  private ofChunk(layer: number, parts: LayerParts): string {
     const { g } = this;
     const { heads, keyHeads, headSize } = this.sizes;
     const cut = (x: string): string[] =>
@@ -91,7 +92,12 @@ export class KvmAttention {
       { ...parts, windowQuery: rows(parts.windowQuery), stateQuery: rows(parts.stateQuery) },
       cut,
     );
-    const mixed = Array.from({ length: keyHeads }, (_, head) => this.ofKeyHead(mapParts(cutParts, all => all[head]!)));
+    const mixed = Array.from({ length: keyHeads }, (_, head) =>
+      this.ofKeyHead(
+        layer,
+        mapParts(cutParts, all => all[head]!),
+      ),
+    );
     const byHead = g.node('Reshape', [g.node('Concat', mixed, { axis: 0 }), g.integers(1, heads, -1, headSize)]);
     return g.node('Reshape', [
       g.node('Transpose', [byHead], { perm: [0, 2, 1, 3] }),
@@ -100,15 +106,15 @@ export class KvmAttention {
   }
 
   /** Queries [1,1,g·n,d], keys and values of one key head → [1,1,g·n,d]. */
-  private ofKeyHead(of: LayerParts): string {
+  private ofKeyHead(layer: number, of: LayerParts): string {
     const { g } = this;
-    const product = (asked: string, columns: string, part: Part): string =>
+    const product = (asked: string, columns: string, part: string): string =>
       this.byHead(g.node('MatMul', [asked, columns]), part, columns, 3);
     const fresh = this.byHead(timesTransposed(g, of.windowQuery, of.key, 4), 'new', of.key, 2);
     const logits = g.node(
       'Concat',
       [
-        g.node('Add', [product(of.stateQuery, of.stateKey, 'state'), of.stateBias]),
+        g.node('Add', [product(of.stateQuery, of.stateKey, `state.${layer}`), of.stateBias]),
         product(of.windowQuery, of.pastKey, 'past'),
         g.node('Add', [product(of.windowQuery, of.blockKey, 'block'), this.blockBias]),
         g.node('Add', [fresh, this.causalBias]),
@@ -116,7 +122,7 @@ export class KvmAttention {
       { axis: -1 },
     );
     const values = g.node('Concat', [of.stateValue, of.pastValue, of.blockValue, of.value], { axis: 2 });
-    const shape = this.shape('weights', () => {
+    const shape = this.shape(`weights.${layer}`, () => {
       const { heads, keyHeads } = this.sizes;
       const rows = g.node('Mul', [this.newTokens(), g.integers(heads / keyHeads)]);
       return g.node('Concat', [g.integers(1, 1), rows, g.node('Shape', [values], { start: 2, end: 3 })], { axis: 0 });
@@ -161,7 +167,7 @@ export class KvmAttention {
   }
 
   /** A product's rows by query head: [1,1,g·n,m] → [1,g,n,m], m as in that dimension of `like`. A part may be empty. */
-  private byHead(rows: string, part: Part, like: string, dimension: number): string {
+  private byHead(rows: string, part: string, like: string, dimension: number): string {
     const { g } = this;
     const { heads, keyHeads } = this.sizes;
     const shape = this.shape(part, () => {
@@ -189,8 +195,6 @@ export class KvmAttention {
     return shape;
   }
 }
-
-type Part = 'state' | 'past' | 'block' | 'new';
 
 /** What attention takes in a layer, of all key heads or of one, by name. */
 type LayerParts<T = string> = Readonly<
