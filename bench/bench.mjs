@@ -36,8 +36,9 @@ npm run bench -- scoring --folder FOLDER [--data FOLDER] [--millions 1,10,50] [-
                                 recall over 1, 10 and 50 million tokens, made from the memory of a folder that was read:
                                 time and memory of scoring, slot by slot and by clusters first
 npm run bench -- recall [FOLDER...] [--peers] [--tokens N] [--slots 4,8] [--only NAME,...] [--kinds doc,prose,definition]
-                                [--seed N] [--json FILE]    questions that repositories ask themselves, by BM25, MiniLM, a
-                                symbol index and Longview (--peers: without its model); needs pip, npm and apt-get
+                                [--divide N] [--seed N] [--json FILE]    questions that repositories ask themselves, by BM25,
+                                MiniLM, a symbol index and Longview (--peers: without its model), and of each repository
+                                divided into memories of N tokens; needs pip, npm and apt-get
 npm run bench -- state [--only NAME,...] [--targets N] [--arms A,B] [--kvm FILE] [--slots TIMES]
                          [--tokens N] [--seed N] [--json FILE]
                                 loss of code, doc comments and documentation beside the window alone, passages, gists and the
@@ -199,7 +200,15 @@ await main(async () => {
   const model = await findModel(dataFolder());
   const engine = await openEngine(model.folder, { threads: 2 });
   const { loss } = await import('./loss.mjs');
-  await loss(engine, texts, tokens);
+  const { alikeFolder } = await import('./alike-folder.mjs');
+  const { folder, remove } = alikeFolder(model.folder);
+  try {
+    const alike = await openEngine(folder, { threads: 2 });
+    await loss(engine, alike, texts, tokens);
+    await alike.dispose();
+  } finally {
+    remove();
+  }
   await engine.dispose();
 });
 

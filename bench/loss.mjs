@@ -1,4 +1,5 @@
-// Loss by schedule, the table of the design's retrofit page: the second half of 4,096 tokens (or of `--tokens`) counts.
+// Loss by schedule, the table of the design's retrofit page: the second half of 4,096 tokens (or of `--tokens`) counts. Growing
+// states once with the layers' own shares of the slots and fitted values, as the product reads, and once with all alike.
 // The window has 3 chunks: the research code folded a chunk after it was attended to, so its 2 chunks saw 513 to 768 tokens.
 const window = { windowChunks: 3, readDistance: 1024 };
 const chunk = 256;
@@ -10,19 +11,30 @@ const rowsFor = tokens => {
     ['window + 4 sinks only', { schedule: { kind: 'windowOnly' }, ...window }],
     ['nothing merged', { schedule: { kind: 'keepEverything' }, ...window }],
     ['nothing merged, read distance 512', { schedule: { kind: 'keepEverything' }, ...window, readDistance: 512 }],
-    ['even growth, 1:3.5', even(3.5)],
-    ['even growth, 1:4', even(4)],
-    ['even growth, 1:8', even(8)],
-    ['16·sqrt(T)', { schedule: { kind: 'powerLaw', factor: 16, exponent: 0.5 }, ...window }],
-    ['even growth, 1:3.5, window of 2 chunks', { ...even(3.5), windowChunks: 2 }],
+    ...growing('even growth, 1:3.5', even(3.5)),
+    ...growing('even growth, 1:4', even(4)),
+    ...growing('even growth, 1:8', even(8)),
+    ...growing('16·sqrt(T)', { schedule: { kind: 'powerLaw', factor: 16, exponent: 0.5 }, ...window }),
+    ...growing('even growth, 1:3.5, window of 2 chunks', { ...even(3.5), windowChunks: 2 }),
   ];
 };
 
-export async function loss(engine, texts, tokens = 4096) {
+function growing(name, options) {
+  return [
+    [name, options],
+    [`${name}, all alike`, options, true],
+  ];
+}
+
+/** `alike`: the engine of the same model without values for growing states. */
+export async function loss(engine, alike, texts, tokens = 4096) {
   const losses = [];
-  for (const [name, options] of rowsFor(tokens)) {
+  for (const [name, options, asAlike] of rowsFor(tokens)) {
     const row = [];
-    for (const text of texts) row.push((await engine.loss(text, { ...options, from: tokens / 2, limit: tokens })).loss);
+    for (const text of texts) {
+      const measured = await (asAlike ? alike : engine).loss(text, { ...options, from: tokens / 2, limit: tokens });
+      row.push(measured.loss);
+    }
     losses.push(row);
     const [full, windowOnly] = losses;
     const closed = row.map((value, i) => (windowOnly ? (windowOnly[i] - value) / (windowOnly[i] - full[i]) : NaN));
@@ -34,6 +46,6 @@ export async function loss(engine, texts, tokens = 4096) {
           0,
         )} mean ${(100 * mean(closed)).toFixed(0)} %`
       : '';
-    console.log(`${name.padEnd(42)} ${show(row, 4)} mean ${mean(row).toFixed(4)}   ${part}`);
+    console.log(`${name.padEnd(50)} ${show(row, 4)} mean ${mean(row).toFixed(4)}   ${part}`);
   }
 }

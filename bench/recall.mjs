@@ -11,11 +11,12 @@ import { openEncoder } from './recall/encoder.mjs';
 import { cacheFolder } from './recall/fetch.mjs';
 import { openMemory, openModel, readFolder } from './recall/longview.mjs';
 import { ranksInOneMemory } from './recall/one-memory.mjs';
+import { ranksInSeveralMemories } from './recall/several-memories.mjs';
 import { proseTask } from './recall/prose-questions.mjs';
 import { rankedTask } from './recall/ranking.mjs';
 import { figuresByMethod, pooled, ratioLines, ratios, table } from './recall/report.mjs';
 import { definitionRepositories, fittedValues, reportRepositories } from './recall/repositories.mjs';
-import { folderRepository, located, prepared } from './recall/texts.mjs';
+import { CHARACTERS_PER_TOKEN, folderRepository, located, prepared } from './recall/texts.mjs';
 
 const KINDS = ['doc', 'prose', 'definition'];
 
@@ -55,6 +56,7 @@ function optionsOf(args) {
       seed: { type: 'string', default: '1' },
       slots: { type: 'string', default: '4,8' },
       only: { type: 'string' },
+      divide: { type: 'string' },
       kinds: { type: 'string', default: KINDS.join(',') },
       json: { type: 'string', default: join(cacheFolder(), 'recall.json') },
     },
@@ -69,15 +71,16 @@ function optionsOf(args) {
       : all.filter(({ name }) => !only || only.includes(name));
   const slots = values.slots.split(',').map(Number);
   const [tokens, seed] = [Number(values.tokens), Number(values.seed)];
+  const divide = values.divide === undefined ? undefined : Number(values.divide);
   const unknown = kinds.find(kind => !KINDS.includes(kind));
   if (unknown !== undefined) throw new SetUpError(`Unknown kind "${unknown}"; there are ${KINDS.join(', ')}.`, 2);
   if (repositories.length === 0) {
     throw new SetUpError(`--only takes ${all.map(({ name }) => name).join(', ')}.`, 2);
   }
-  if (![tokens, seed, ...slots].every(number => Number.isInteger(number) && number > 0)) {
-    throw new SetUpError('--tokens, --seed and --slots take whole numbers above 0.', 2);
+  if (![tokens, seed, divide ?? 1, ...slots].every(number => Number.isInteger(number) && number > 0)) {
+    throw new SetUpError('--tokens, --divide, --seed and --slots take whole numbers above 0.', 2);
   }
-  return { repositories, kinds, slots, tokens, seed, peers: values.peers, json: resolve(from, values.json) };
+  return { repositories, kinds, slots, tokens, divide, seed, peers: values.peers, json: resolve(from, values.json) };
 }
 
 /** Everything of one repository: sizes, ranks and figures of each task. */
@@ -109,6 +112,8 @@ async function measured(repository, options) {
       print(table(title, out.tasks[task.name].figures));
     }
     for (const { memory } of memories) await memory.dispose();
+    const divided = options.divide === undefined ? undefined : options.read.find(({ name: own }) => own === name);
+    if (divided) out.tasks[`${divided.task.name}, divided`] = await inSeveralMemories(divided, options);
   }
   if (kinds.includes('definition')) {
     const { code } = await located(repository);
@@ -127,6 +132,22 @@ async function measured(repository, options) {
       );
     }
   }
+  return out;
+}
+
+/** The same questions, each in a memory of some of the repository's files. */
+async function inSeveralMemories({ name, task, read }, { model, encoder, slots, divide, seed }) {
+  const characters = divide * CHARACTERS_PER_TOKEN;
+  const asked = { task, read, tokensPerSlot: slots[0] };
+  const { memories, questions, spans, ranks } = await ranksInSeveralMemories(
+    model.engine,
+    encoder,
+    asked,
+    characters,
+    seed,
+  );
+  const out = taskOf(ranks, { questions, spans, memories }, seed);
+  print(table(`${name}, in ${memories} memories: ${questions.length} questions, ${spans} spans`, out.figures));
   return out;
 }
 

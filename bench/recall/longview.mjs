@@ -57,15 +57,15 @@ export async function readFolder(engine, folder, tokensPerRecallSlot, stateToken
 
 /**
  * Puts what `readFolder` read into the engine, of one folder or of several as one memory (the paths of its task then begin
- * with the folder's `name`). `scorer(task)` gives the scores of the task's spans.
+ * with the folder's `name`); `wanted`: of which paths of a folder. `scorer(task)` gives the scores of the task's spans.
  */
-export async function openMemory(engine, folders) {
+export async function openMemory(engine, folders, wanted = () => true) {
   const parts = [];
   for (const { name, root: folder, data } of folders) {
     const store = await openStore(storeFolder(data, folder), { workspace: folder });
     const index = new RecallIndex(store);
     try {
-      await index.sync(store.ledger.all().filter(isOfUse));
+      await index.sync(store.ledger.all().filter(file => isOfUse(file) && wanted(file.path)));
       await index.push(engine);
     } finally {
       await store.dispose();

@@ -11,7 +11,7 @@ import { shuffled } from './figures.mjs';
 const { docQuestions, languageOfPath } = await import(join(root, 'out/src/calibrate/index.js'));
 
 /** Of source code, roughly; the model's own count is told with its figures. */
-const CHARACTERS_PER_TOKEN = 3.5;
+export const CHARACTERS_PER_TOKEN = 3.5;
 /** A file with more than this share of the limit would leave too little for others. */
 const MOST_SHARE = 0.4;
 

@@ -177,7 +177,7 @@ function fingerprintOf(draft: Manifest): string {
   const kvm: KvmSettings = {
     ...rest.kvm,
     ...{ stateBiasOfHead: undefined, stateTemperatureOfKeyHead: undefined, stateValueScaleOfKeyHead: undefined },
-    ...{ stateTokens: undefined, stateShareOfKeyHead: undefined },
+    ...{ stateTokens: undefined, growing: undefined },
   };
   const { heads, keyHeads } = draft.architecture;
   const read = recall?.heads.map(([layer, head]) => `${layer}.${Math.floor((head * keyHeads) / heads)}`);

@@ -3,7 +3,7 @@
  * The converter writes by it, the engine runs by it. Never imports onnxruntime or the file system.
  *
  * L layers with KVM, D width, H query heads, K key heads, g = H/K, G = L·K groups, d head size, V vocabulary; n new tokens,
- * S state slots of a layer (of its key head that has most), P tokens of full past chunks in the window, B rows of the current chunk's buffer, r rows that want logits.
+ * S state slots of a layer, P tokens of full past chunks in the window, B rows of the current chunk's buffer, r rows that want logits.
  * `layer` in a name counts the layers with KVM.
  */
 import type { Schedule } from './engine.js';
@@ -59,7 +59,7 @@ export const FORWARD = {
   stateKey: (layer: number) => `state_key.${layer}`,
   /** float32 [K,1,S,d]. */
   stateValue: (layer: number) => `state_value.${layer}`,
-  /** float32 [K,g,1,S]: log(count) plus the model entry's bias; -1e30 where a key head has fewer slots. */
+  /** float32 [K,g,1,S]: log(count) plus the model entry's bias. */
   stateBias: (layer: number) => `state_bias.${layer}`,
   /** float32 [K,1,d,P], rotated, columns. */
   pastKey: (layer: number) => `past_key.${layer}`,
@@ -238,6 +238,20 @@ export interface TrainedKvm {
   readonly gatesInitialState: boolean;
 }
 
+/** Fitted values for slots behind the sinks, of an ordinary checkpoint. */
+export interface GrowingState {
+  /** Times the schedule's figure, per layer: slots of its key heads; 0: the sinks alone. */
+  readonly shareOfLayer: readonly number[];
+  /** Added to logits, per layer and query head. */
+  readonly biasOfHead: readonly (readonly number[])[];
+  /** Multiplies keys, per layer and key head. */
+  readonly temperatureOfKeyHead: readonly (readonly number[])[];
+  /** Multiplies the length of values, per layer and key head. */
+  readonly valueScaleOfKeyHead: readonly (readonly number[])[];
+  /** In tokens, in place of `readDistance`, per layer and key head. */
+  readonly readDistanceOfKeyHead: readonly (readonly number[])[];
+}
+
 /** How KVM reads this model: fixed when it is converted (chunk) or taken from the model's entry. */
 export interface KvmSettings {
   readonly chunk: number;
@@ -247,10 +261,8 @@ export interface KvmSettings {
   readonly sinks: number;
   /** Constant distance from which the state is read, in tokens (retrofit.md, D0). */
   readonly readDistance: number;
-  /**
-   * Of a growing schedule's slots, per layer and key head: times the schedule's figure (mean 1); 0: the sinks alone. Absent: 1.
-   */
-  readonly stateShareOfKeyHead?: readonly (readonly number[])[];
+  /** How a text's own state grows and is read where it is merged. Absent: all layers alike, slots weigh as their tokens. */
+  readonly growing?: GrowingState;
   /** Bias of composed slots against tokens per slot, ascending; linear in log(tokens per slot) between, flat outside. */
   readonly stateBias: readonly { readonly tokensPerSlot: number; readonly bias: number }[];
   /** Added to `stateBias`, per layer and query head; absent: 0. */

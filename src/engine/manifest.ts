@@ -9,6 +9,7 @@ import type { Manifest } from './graph-contract.js';
 const count = (most: number) => z.number().int().positive().max(most);
 const text = z.string().max(10_000);
 const schedule = z.looseObject({ kind: z.enum(['fixed', 'powerLaw', 'saturating']) });
+const perHead = z.array(z.array(z.number()));
 const manifestShape = z.looseObject({
   // eslint-disable-next-line no-control-regex -- a name is shown
   name: z.string().regex(/^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]{1,200}$/),
@@ -34,7 +35,15 @@ const manifestShape = z.looseObject({
     readDistance: z.number(),
     stateBias: z.array(z.looseObject({ tokensPerSlot: z.number().positive(), bias: z.number() })),
     stateTokens: z.number().positive().optional(),
-    stateShareOfKeyHead: z.array(z.array(z.number().min(0))).optional(),
+    growing: z
+      .looseObject({
+        shareOfLayer: z.array(z.number().min(0)),
+        biasOfHead: perHead,
+        temperatureOfKeyHead: perHead,
+        valueScaleOfKeyHead: perHead,
+        readDistanceOfKeyHead: perHead,
+      })
+      .optional(),
     prefix: text,
     trained: z.looseObject({ schedule, gatesInitialState: z.boolean() }).optional(),
   }),

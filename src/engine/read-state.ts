@@ -4,13 +4,13 @@
  */
 import { copyRuns } from './copy-runs.js';
 import type { Architecture } from './graph-contract.js';
+import type { FittedReading, StatePart } from './growing-state.js';
+import { keyHeadReading, partsOf } from './growing-state.js';
 import type { Model } from './model.js';
 import type { Tensor } from './ort.js';
 import { floats } from './ort.js';
+import type { Rotation } from './rotary.js';
 import type { Folded, Slots } from './state.js';
-import type { StatePart } from './state-parts.js';
-import { partsOf } from './state-parts.js';
-import { MASKED } from './window.js';
 
 /** A state that is there before the first token; none of its slots takes merges. */
 export interface GivenState {
@@ -21,9 +21,9 @@ export interface GivenState {
   readonly temperature: Float32Array;
 }
 
-/** What a layer reads. A key head that has fewer slots than the layer's rows has zeros there, and a bias that hides them. */
+/** What a layer reads. */
 interface LayerRows {
-  /** S: slots of the key head that has most. */
+  /** S. */
   readonly rows: number;
   /** [K,d,S]. */
   readonly columns: Float32Array;
@@ -41,111 +41,145 @@ interface LayerTensors {
   readonly bias: Tensor;
 }
 
+const NO_ROWS: LayerRows = {
+  rows: 0,
+  ...{ columns: new Float32Array(0), values: new Float32Array(0), biases: new Float32Array(0) },
+};
+
 export class ReadState {
   readonly layers: readonly LayerTensors[];
 
   private constructor(
     private readonly model: Model,
+    private readonly fitted: FittedReading | undefined,
+    /** Slots in front that are read as they are: what was given, or the sinks. */
+    private readonly plain: number,
     readonly parts: readonly StatePart[],
     private readonly read: readonly LayerRows[],
   ) {
     this.layers = read.map(layer => tensorsOf(model.manifest.architecture, layer));
   }
 
-  static async start(model: Model, given?: GivenState): Promise<ReadState> {
+  static async start(model: Model, given?: GivenState, fitted?: FittedReading): Promise<ReadState> {
     const { architecture, kvm } = model.manifest;
-    const none: LayerRows = {
-      rows: 0,
-      ...{ columns: new Float32Array(0), values: new Float32Array(0), biases: new Float32Array(0) },
-    };
-    const layers = Array.from({ length: architecture.kvmLayers }, () => none);
-    const parts = partsOf(architecture, kvm, given?.slots);
-    if (!given?.slots.slots) return new ReadState(model, parts, layers);
+    const none = Array.from({ length: architecture.kvmLayers }, () => NO_ROWS);
+    const parts = partsOf(architecture, fitted, given?.slots);
+    if (!given?.slots.slots) return new ReadState(model, fitted, kvm.sinks, parts, none);
     const { slots, bias, temperature } = given;
     const { columns, values } = await model.folder.readColumns(slots, temperature);
-    const { heads, keyHeads, headSize } = architecture;
     const logs = logCounts(model, slots);
-    const groupsOfLayer = (layer: number, all: Float32Array, size: number): Float32Array =>
-      all.slice(layer * keyHeads * size, (layer + 1) * keyHeads * size);
-    const read = layers.map((_, layer) => {
-      const biases = bias.slice(layer * heads * slots.slots, (layer + 1) * heads * slots.slots);
-      for (let i = 0; i < biases.length; i++) {
-        const group = layer * keyHeads + Math.floor((Math.floor(i / slots.slots) * keyHeads) / heads);
-        biases[i]! += logs?.[group * slots.slots + (i % slots.slots)] ?? 0;
+    const biases = bias.slice();
+    if (logs)
+      for (let head = 0; head < biases.length / slots.slots; head++) {
+        const group = Math.floor((head * architecture.keyHeads) / architecture.heads);
+        for (let slot = 0; slot < slots.slots; slot++)
+          biases[head * slots.slots + slot]! += logs[group * slots.slots + slot]!;
       }
-      return {
-        rows: slots.slots,
-        columns: groupsOfLayer(layer, columns, headSize * slots.slots),
-        values: groupsOfLayer(layer, values, headSize * slots.slots),
-        biases,
+    const read = none.map((_, layer) => {
+      const own = (all: Float32Array): Float32Array => {
+        const size = all.length / none.length;
+        return all.subarray(layer * size, (layer + 1) * size);
       };
+      return { rows: slots.slots, columns: own(columns), values: own(values), biases: own(biases) };
     });
-    return new ReadState(model, parts, read);
+    return new ReadState(model, fitted, slots.slots, parts, read);
   }
 
   /** After a fold of each part into these slots, or what was appended to them; undefined: that part is as it was. */
   async after(folds: readonly (Folded<Slots> | undefined)[]): Promise<ReadState> {
-    const { model } = this;
-    const { keyHeads } = model.manifest.architecture;
-    const parts = this.parts.map((part, at) => ({ ...part, slots: folds[at]?.state ?? part.slots }));
-    const changed = new Set(parts.flatMap(({ groups }, at) => (folds[at] ? groups : [])).map(layerOf(keyHeads)));
-    const rows = this.read.map(layer => layer.rows);
-    for (const { groups, slots } of parts) {
-      for (const layer of groups.map(layerOf(keyHeads))) rows[layer] = Math.max(rows[layer]!, slots.slots);
+    const read = [...this.read];
+    const parts: StatePart[] = [];
+    for (const [at, part] of this.parts.entries()) {
+      const folded = folds[at];
+      parts.push(folded ? { ...part, slots: folded.state } : part);
+      if (folded) await this.readInto(read, part, folded);
     }
-    const read = this.read.map((layer, at) => (changed.has(at) ? this.grown(layer, rows[at]!) : layer));
-    for (const [at, folded] of folds.entries()) if (folded) await this.readInto(read, parts[at]!, folded);
-    return new ReadState(model, parts, read);
+    return new ReadState(this.model, this.fitted, this.plain, parts, read);
+  }
+
+  /** Replaces the part's layers by copies with what is read of the slots that were changed. */
+  private async readInto(read: LayerRows[], { layers }: StatePart, { state, slotOf }: Folded<Slots>): Promise<void> {
+    const { model, fitted, plain } = this;
+    const { keyHeads, headSize } = model.manifest.architecture;
+    const touched = pickSlots(state, slotOf);
+    const n = touched.slots;
+    const temperature = new Float32Array(touched.groups * n).fill(1);
+    const readings = layers.flatMap(layer =>
+      Array.from(
+        { length: keyHeads },
+        (_, keyHead) => fitted && keyHeadReading(model.manifest.architecture, fitted, layer, keyHead),
+      ),
+    );
+    for (const [group, own] of readings.entries()) {
+      if (!own) continue;
+      for (let at = group * n; at < (group + 1) * n; at++) {
+        if (slotOf[at]! < plain) continue;
+        temperature[at] = own.temperature;
+        touched.valueRadius[at]! *= own.valueScale;
+      }
+    }
+    const fresh = await model.folder.readColumns(touched, temperature);
+    const logs = logCounts(model, touched);
+    for (const [at, layer] of layers.entries()) {
+      const grown = this.grown(read[layer]!, state.slots);
+      for (let keyHead = 0; keyHead < keyHeads; keyHead++) {
+        const group = at * keyHeads + keyHead;
+        const columns = fresh.columns.subarray(group * headSize * n, (group + 1) * headSize * n);
+        const slots = slotOf.subarray(group * n, (group + 1) * n);
+        const turn = readings[group]?.turn;
+        if (turn) turnColumns(columns, slots, turn, plain);
+        const values = fresh.values.subarray(group * n * headSize, (group + 1) * n * headSize);
+        this.put(grown, { layer, keyHead, slots, columns, values, logs: logs?.subarray(group * n, (group + 1) * n) });
+      }
+      read[layer] = grown;
+    }
   }
 
   /** A copy with that many rows. */
-  private grown(before: LayerRows, rows: number): LayerRows {
+  private grown({ rows: before, columns, values, biases }: LayerRows, rows: number): LayerRows {
     const { heads, keyHeads, headSize } = this.model.manifest.architecture;
-    const columns = new Float32Array(keyHeads * headSize * rows);
-    copyRuns(before.columns, columns, keyHeads * headSize, before.rows, rows, before.rows);
-    const values = new Float32Array(keyHeads * rows * headSize);
-    copyRuns(before.values, values, keyHeads, before.rows * headSize, rows * headSize, before.rows * headSize);
-    const biases = new Float32Array(heads * rows);
-    // A model trained with KVM has one part, so all rows of its layers are slots.
-    if (!this.model.manifest.kvm.trained) biases.fill(MASKED);
-    copyRuns(before.biases, biases, heads, before.rows, rows, before.rows);
-    return { rows, columns, values, biases };
+    const grown = {
+      rows,
+      columns: new Float32Array(keyHeads * headSize * rows),
+      values: new Float32Array(keyHeads * rows * headSize),
+      biases: new Float32Array(heads * rows),
+    };
+    copyRuns(columns, grown.columns, keyHeads * headSize, before, rows, before);
+    copyRuns(values, grown.values, keyHeads, before * headSize, rows * headSize, before * headSize);
+    copyRuns(biases, grown.biases, heads, before, rows, before);
+    return grown;
   }
 
-  /** Puts what is read of a part's changed slots into its layers. */
-  private async readInto(
-    read: readonly LayerRows[],
-    { groups }: StatePart,
-    { state, slotOf }: Folded<Slots>,
-  ): Promise<void> {
-    const { model } = this;
-    const { heads, keyHeads, headSize } = model.manifest.architecture;
-    const touched = pickSlots(state, slotOf);
-    const n = touched.slots;
-    const fresh = await model.folder.readColumns(touched, new Float32Array(groups.length * n).fill(1));
-    const logs = logCounts(model, touched);
+  /** Puts n read slots where they belong in their layer. */
+  private put(
+    { rows, columns, values, biases }: LayerRows,
+    of: {
+      readonly layer: number;
+      readonly keyHead: number;
+      readonly slots: Uint32Array;
+      readonly columns: Float32Array;
+      readonly values: Float32Array;
+      readonly logs: Float32Array | undefined;
+    },
+  ): void {
+    const { heads, keyHeads, headSize } = this.model.manifest.architecture;
+    const { slots, keyHead, layer, logs } = of;
+    for (let i = 0; i < headSize; i++) {
+      const to = (keyHead * headSize + i) * rows;
+      for (const [row, slot] of slots.entries()) columns[to + slot] = of.columns[i * slots.length + row]!;
+    }
+    for (const [row, slot] of slots.entries()) {
+      const to = (keyHead * rows + slot) * headSize;
+      for (let i = 0; i < headSize; i++) values[to + i] = of.values[row * headSize + i]!;
+    }
+    if (!logs) return;
     const perKeyHead = heads / keyHeads;
-    groups.forEach((group, at) => {
-      const { rows, columns, values, biases } = read[layerOf(keyHeads)(group)]!;
-      const keyHead = group % keyHeads;
-      for (let i = 0; i < headSize; i++) {
-        const [from, to] = [(at * headSize + i) * n, (keyHead * headSize + i) * rows];
-        for (let row = 0; row < n; row++) columns[to + slotOf[at * n + row]!] = fresh.columns[from + row]!;
-      }
-      for (let row = 0; row < n; row++) {
-        const slot = slotOf[at * n + row]!;
-        const [from, to] = [(at * n + row) * headSize, (keyHead * rows + slot) * headSize];
-        for (let i = 0; i < headSize; i++) values[to + i] = fresh.values[from + i]!;
-        if (!logs) continue;
-        for (let head = keyHead * perKeyHead; head < (keyHead + 1) * perKeyHead; head++)
-          biases[head * rows + slot] = logs[at * n + row]!;
-      }
-    });
+    for (let head = keyHead * perKeyHead; head < (keyHead + 1) * perKeyHead; head++) {
+      const own = this.fitted?.biasOfHead[layer]?.[head] ?? 0;
+      for (const [row, slot] of slots.entries())
+        biases[head * rows + slot] = logs[row]! + (slot < this.plain ? 0 : own);
+    }
   }
-}
-
-function layerOf(keyHeads: number): (group: number) => number {
-  return group => Math.floor(group / keyHeads);
 }
 
 function tensorsOf(
@@ -158,6 +192,20 @@ function tensorsOf(
     values: floats(values, [keyHeads, 1, rows, headSize]),
     bias: floats(biases, [keyHeads, heads / keyHeads, 1, rows]),
   };
+}
+
+/** Turns keys [d,n] of slots from `plain` on, in place. */
+function turnColumns(columns: Float32Array, slots: Uint32Array, { cos, sin }: Rotation, plain: number): void {
+  const n = slots.length;
+  for (let pair = 0; pair < cos.length; pair++) {
+    const [even, odd] = [2 * pair * n, (2 * pair + 1) * n];
+    for (let row = 0; row < n; row++) {
+      if (slots[row]! < plain) continue;
+      const [a, b] = [columns[even + row]!, columns[odd + row]!];
+      columns[even + row] = a * cos[pair]! - b * sin[pair]!;
+      columns[odd + row] = a * sin[pair]! + b * cos[pair]!;
+    }
+  }
 }
 
 /**

@@ -4,6 +4,8 @@
  * Not safe for two calls at once; one session, one caller.
  */
 import type { Schedule } from './engine.js';
+import type { StatePart } from './growing-state.js';
+import { groupsOfLayers, fittedReading, scheduleOf } from './growing-state.js';
 import { Carried } from './carried.js';
 import type { ForwardRole, Model } from './model.js';
 import { FORWARD, groupsOf } from './graph-contract.js';
@@ -17,8 +19,7 @@ import type { GivenState } from './read-state.js';
 import { ReadState } from './read-state.js';
 import type { Folded, Slots } from './state.js';
 import { pickGroups, sliceSlots } from './state.js';
-import type { StatePart } from './state-parts.js';
-import { scheduleOf } from './state-parts.js';
+
 import type { WindowBlock } from './window.js';
 import { Window } from './window.js';
 
@@ -78,7 +79,8 @@ export class KvmSession {
   }
 
   static async start(model: Model, options: SessionOptions): Promise<KvmSession> {
-    return new KvmSession(model, options, await ReadState.start(model, options.given));
+    const fitted = fittedReading(model, options.schedule, options.readDistance ?? model.manifest.kvm.readDistance);
+    return new KvmSession(model, options, await ReadState.start(model, options.given, fitted));
   }
 
   /**
@@ -97,10 +99,10 @@ export class KvmSession {
     return this.tokensSeen;
   }
 
-  /** Of a state that is one part: all key heads have as many. */
+  /** Of a state that is one part: all layers have as many. */
   get slots(): Slots {
     const [part, ...others] = this.state.parts;
-    if (!part || others.length > 0) throw new Error('Key heads have different numbers of slots.');
+    if (!part || others.length > 0) throw new Error('Layers have different numbers of slots.');
     return part.slots;
   }
 
@@ -210,27 +212,30 @@ export class KvmSession {
     const folds: (Folded<Slots> | undefined)[] = [];
     for (const part of this.state.parts) {
       const done = this.isComplete(part);
-      folds.push(done ? undefined : await this.folded(part, pickGroups(tokens, part.groups), left));
+      folds.push(
+        done ? undefined : await this.folded(part, pickGroups(tokens, groupsOfLayers(architecture, part.layers)), left),
+      );
     }
     this.state = await this.state.after(folds);
   }
 
   /** Whether nothing more that leaves the window goes into it. */
-  private isComplete({ share, slots }: StatePart): boolean {
-    return scheduleOf(this.options.schedule, share).schedule.kind === 'windowOnly' && slots.slots > 0;
+  private isComplete(part: StatePart): boolean {
+    return scheduleOf(this.options.schedule, part).kind === 'windowOnly' && part.slots.slots > 0;
   }
 
   /** `left`: tokens that have left the window, these included. */
-  private async folded({ share, slots }: StatePart, tokens: Slots, left: number): Promise<Folded<Slots>> {
+  private async folded(part: StatePart, tokens: Slots, left: number): Promise<Folded<Slots>> {
     const { chunk, sinks } = this.model.manifest.kvm;
     const { folder } = this.model;
-    const way = scheduleOf(this.options.schedule, share);
+    const { slots, share } = part;
+    const schedule = scheduleOf(this.options.schedule, part);
     const own = slots.slots - this.givenSlots;
-    if (way.schedule.kind === 'windowOnly') return withAppended(slots, folder.firstSlots(sliceSlots(tokens, 0, sinks)));
+    if (schedule.kind === 'windowOnly') return withAppended(slots, folder.firstSlots(sliceSlots(tokens, 0, sinks)));
     if (own === 0) return withAppended(slots, folder.firstSlots(tokens));
-    const at = { tokens: this.tokensSeen, left, slots: own, chunk, share: way.share };
+    const at = { tokens: this.tokensSeen, left, slots: own, chunk, share };
     const protectedSlots = this.givenSlots > 0 ? this.givenSlots : sinks;
-    return await folder.fold(slots, tokens, { novel: appendedSlots(way.schedule, at) }, protectedSlots);
+    return await folder.fold(slots, tokens, { novel: appendedSlots(schedule, at) }, protectedSlots);
   }
 }
 

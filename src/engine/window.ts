@@ -21,7 +21,7 @@ export interface LayerTensors {
 }
 
 /** Logit of a row that holds no token. Not -Infinity: a softmax row must stay finite. */
-export const MASKED = -1e30;
+const MASKED = -1e30;
 
 /** A block's buffer grows by so many rows: each of them costs products, each growth a copy. */
 const GROWTH = 64;

@@ -42,6 +42,8 @@ const pypiSource = z.object({
 
 const head = z.tuple([z.number().int().min(0), z.number().int().min(0)]);
 
+const perHead = z.array(z.array(z.number()));
+
 const catalogueModel = z.object({
   name: modelName,
   displayName: z.string().min(1),
@@ -60,11 +62,17 @@ const catalogueModel = z.object({
       readingWindowChunks: z.number().int().positive(),
       sinks: z.number().int().min(0),
       readDistance: z.number().positive(),
-      stateShareOfKeyHead: z.array(z.array(z.number().min(0))),
+      growing: z.object({
+        shareOfLayer: z.array(z.number().min(0)),
+        biasOfHead: perHead,
+        temperatureOfKeyHead: perHead,
+        valueScaleOfKeyHead: perHead,
+        readDistanceOfKeyHead: perHead,
+      }),
       stateBias: z.array(z.object({ tokensPerSlot: z.number().positive(), bias: z.number() })),
-      stateBiasOfHead: z.array(z.array(z.number())),
-      stateTemperatureOfKeyHead: z.array(z.array(z.number())),
-      stateValueScaleOfKeyHead: z.array(z.array(z.number())),
+      stateBiasOfHead: perHead,
+      stateTemperatureOfKeyHead: perHead,
+      stateValueScaleOfKeyHead: perHead,
       stateTokens: z.number().positive(),
       prefix: z.string(),
     })

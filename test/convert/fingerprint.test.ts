@@ -46,7 +46,11 @@ suite('fingerprint of a model', function () {
         stateBiasOfHead: [[1]],
         stateTemperatureOfKeyHead: [[2]],
         stateValueScaleOfKeyHead: [[3]],
-        stateShareOfKeyHead: [[2]],
+        growing: {
+          shareOfLayer: [2],
+          ...{ biasOfHead: [[1]], temperatureOfKeyHead: [[2]] },
+          ...{ valueScaleOfKeyHead: [[3]], readDistanceOfKeyHead: [[4]] },
+        },
       }),
       before,
     );

@@ -75,31 +75,50 @@ for (const variant of Object.keys(tinyVariants) as Variant[])
     }
   });
 
-suite('engine against oracle: shares of the slots', function () {
+suite('engine against oracle: values fitted for a growing state', function () {
   this.timeout(120_000);
-  const shares = [
-    [2, 0],
-    [0.5, 1],
-    [1, 1],
-  ];
-  // 30 slots in 200 tokens for a share of 1; twice and half as many are the schedules that have no close calls (tinyReading).
+  // 3 layers, 6 query heads, 2 key heads; any values will do that differ and with which no fold is a close call.
+  const growing = {
+    shareOfLayer: [2, 0, 0.5],
+    biasOfHead: [0, 1, 2].map(layer => [0, 1, 2, 3, 4, 5].map(head => 0.3 * (head - layer) - 0.4)),
+    temperatureOfKeyHead: [
+      [1.2, 0.8],
+      [1.1, 0.9],
+      [0.7, 1.3],
+    ],
+    valueScaleOfKeyHead: [
+      [0.9, 1.4],
+      [2, 2],
+      [1.2, 0.6],
+    ],
+    readDistanceOfKeyHead: [
+      [40, 90],
+      [64, 64],
+      [128, 10],
+    ],
+  };
   const tiny = tinyModel(tinyVariants.llama.model);
   const text = tinyText('llama');
-  const even = rules.even(30, 200);
+  const even = rules.even(28, 200);
+  const perQueryHead = (ofKeyHeads: readonly number[][]) => ofKeyHeads.map(row => row.flatMap(x => [x, x, x]));
   const oracle = new RetrofitOracle({
     ...tiny,
     ...tinyReading,
     schedule: even,
-    scheduleOf: (layer, head) => {
-      const share = shares[layer]![head]!;
+    scheduleOf: layer => {
+      const share = growing.shareOfLayer[layer]!;
       if (share === 0) return rules.windowOnly();
       return { ...even, slots: tokens => Math.floor(share * even.slots(tokens)) };
     },
+    stateBias: growing.biasOfHead,
+    stateTemperature: perQueryHead(growing.temperatureOfKeyHead),
+    stateValueScale: growing.valueScaleOfKeyHead,
+    stateReadDistance: growing.readDistanceOfKeyHead,
   });
   let expected: number[];
   let model: Model;
   suiteSetup(async () => {
-    model = await folder.model('llama', 'f32', { kvm: { ...tinyReading, stateShareOfKeyHead: shares } });
+    model = await folder.model('llama', 'f32', { kvm: { ...tinyReading, growing } });
     expected = oracle.feed(text).flatMap(row => [...row]);
     const { append, merge } = oracle.closestCalls();
     assert.ok(Math.min(append, merge) > 1e-4, `closest calls ${append} and ${merge}`);
@@ -107,7 +126,7 @@ suite('engine against oracle: shares of the slots', function () {
 
   for (const [name, cut] of cuts)
     test(`${name}: logits of 200 tokens, and how many slots`, async () => {
-      const session = await KvmSession.start(model, { schedule: { kind: 'even', slots: 30, tokens: 200 } });
+      const session = await KvmSession.start(model, { schedule: { kind: 'even', slots: 28, tokens: 200 } });
       assertClose('logits', await logitsOf(session, [...text], cut), expected, 1e-4);
       assert.equal(
         session.slotsHeld,

@@ -46,8 +46,12 @@ export interface RetrofitOptions extends RetrofitRules {
   readonly stateTemperature?: readonly (readonly number[])[];
   /** A state to begin with, [layer][key head][slot], its first `sinks` slots the shared sinks. */
   readonly initialState?: readonly (readonly (readonly RetrofitSlot[])[])[];
-  /** Of each layer and key head a schedule of its own in place of `schedule`. */
-  readonly scheduleOf?: (layer: number, keyHead: number) => RetrofitRules['schedule'];
+  /** Factor on the values of slots behind the sinks, per layer and key head; 1 if left out. */
+  readonly stateValueScale?: readonly (readonly number[])[];
+  /** From how far slots behind the sinks are read in place of `readDistance`, per layer and key head. */
+  readonly stateReadDistance?: readonly (readonly number[])[];
+  /** Of each layer a schedule of its own in place of `schedule`. */
+  readonly scheduleOf?: (layer: number) => RetrofitRules['schedule'];
   /** Sees what each layer computed for each token. */
   readonly onHeads?: (layer: number, position: number, heads: LayerHeads) => void;
 }
@@ -66,7 +70,7 @@ export class RetrofitOracle {
     this.#frequencies = llamaFrequencies(shape.headSize, shape.theta, shape.scaling);
     this.heads = Array.from({ length: shape.layers }, (_, layer) =>
       Array.from({ length: shape.keyHeads }, (__, h) => {
-        const schedule = options.scheduleOf?.(layer, h) ?? options.schedule;
+        const schedule = options.scheduleOf?.(layer) ?? options.schedule;
         return new RetrofitHead({ ...options, schedule }, options.initialState?.[layer]?.[h]);
       }),
     );
@@ -144,15 +148,19 @@ export class RetrofitOracle {
   /** One softmax over slots and window: `rot(q,D0)·key/sqrt(d) + log(count)`, and `rot(q,p)·rot(k,p')/sqrt(d)` (retrofit.md). */
   #attend(layer: number, queryHead: number, head: RetrofitHead, query: Vec, position: number, visible: number): Vec {
     const scale = 1 / Math.sqrt(query.length);
-    const { stateBias, stateTemperature, readDistance, sinks } = this.options;
+    const { stateBias, stateTemperature, stateValueScale, stateReadDistance, readDistance, sinks } = this.options;
+    const keyHead = Math.floor((queryHead * this.shape.keyHeads) / this.shape.queryHeads);
     const bias = stateBias?.[layer]?.[queryHead] ?? 0;
     const temperature = stateTemperature?.[layer]?.[queryHead] ?? 1;
+    const valueScale = stateValueScale?.[layer]?.[keyHead] ?? 1;
     const far = this.#rotated(query, readDistance);
+    const ownFar = this.#rotated(query, stateReadDistance?.[layer]?.[keyHead] ?? readDistance);
     const near = this.#rotated(query, position);
     const entries: AttentionEntry[] = [
       ...head.read.map(({ key, value, count }, slot) => {
-        const fitted = slot < sinks ? [1, 0] : [temperature, bias];
-        return { logit: dot(far, key) * scale * fitted[0]! + Math.log(count) + fitted[1]!, value };
+        if (slot < sinks) return { logit: dot(far, key) * scale + Math.log(count), value };
+        const logit = dot(ownFar, key) * scale * temperature + Math.log(count) + bias;
+        return { logit, value: scaled(value, valueScale) };
       }),
       ...head.window
         .slice(0, visible)
