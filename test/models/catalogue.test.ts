@@ -47,6 +47,20 @@ suite('catalogue', () => {
     assert.ok([...kvm.stateTemperatureOfKeyHead!, ...kvm.stateValueScaleOfKeyHead!].flat().every(scale => scale > 0));
   });
 
+  test('how a state of the default model grows: the same shapes, and no more slots than the schedule has', async () => {
+    const growing = entryOf(await readCatalogue()).kvm!.growing!;
+    const shape = (table: readonly (readonly number[])[]) => table.map(row => row.length);
+    assert.equal(growing.shareOfLayer.length, 30);
+    assert.deepEqual(shape(growing.biasOfHead), Array<number>(30).fill(9));
+    const { temperatureOfKeyHead, valueScaleOfKeyHead, readDistanceOfKeyHead } = growing;
+    for (const table of [temperatureOfKeyHead, valueScaleOfKeyHead, readDistanceOfKeyHead]) {
+      assert.deepEqual(shape(table), Array<number>(30).fill(3));
+      assert.ok(table.flat().every(value => value > 0));
+    }
+    // The mean share is 1 at most: a state is never larger than its schedule.
+    assert.ok(growing.shareOfLayer.reduce((sum, share) => sum + share) <= 30);
+  });
+
   test('an unknown name is answered with what there is', async () => {
     const catalogue = await readCatalogue();
     assert.throws(() => entryOf(catalogue, 'gpt-9'), { code: 'not-found', message: /smollm2-135m-instruct/ });
