@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import type { Model } from '../../src/engine/model.js';
 import { withAppended } from '../../src/engine/merged-slots.js';
+import type { Tensor } from '../../src/engine/ort.js';
 import { ReadState } from '../../src/engine/read-state.js';
 import type { Slots } from '../../src/engine/state.js';
 
@@ -64,6 +65,59 @@ suite('what is read of a state', function () {
     const { kvmLayers, keyHeads, headSize } = model.manifest.architecture;
     const given = randomSlots({ groups: kvmLayers * keyHeads, slots: 9, headSize }, seededRandom(4));
     await assertReads(model, given);
+  });
+
+  test('fitted values touch what the text brought, not what was given', async () => {
+    const model = await sharedLlama();
+    const { kvmLayers: layers, keyHeads, heads, headSize } = model.manifest.architecture;
+    const groups = layers * keyHeads;
+    const table = (columns: number, value: number) =>
+      Array.from({ length: layers }, () => Array<number>(columns).fill(value));
+    // Powers of two, so that products are exact; the distance is the one of all, so that no key is turned.
+    const fitted = {
+      shareOfLayer: Array<number>(layers).fill(1),
+      biasOfHead: table(heads, 0.5),
+      temperatureOfKeyHead: table(keyHeads, 2),
+      valueScaleOfKeyHead: table(keyHeads, 4),
+      readDistanceOfKeyHead: table(keyHeads, 64),
+      readDistance: 64,
+    };
+    const slots = randomSlots({ groups, slots: 9, headSize }, seededRandom(4));
+    const given = {
+      slots,
+      bias: new Float32Array(layers * heads * 9),
+      temperature: new Float32Array(groups * 9).fill(1),
+    };
+    const coming = randomSlots({ groups, slots: 5, headSize }, seededRandom(5));
+    const folded = [withAppended(slots, coming)];
+    const [plain, own] = await Promise.all(
+      [undefined, fitted].map(async values => (await ReadState.start(model, given, values)).after(folded)),
+    );
+    own!.layers.forEach(({ rows, keys, values, bias }, layer) => {
+      const before = plain!.layers[layer]!;
+      const isGiven = (slot: number) => slot < 9;
+      const expected = (tensor: Tensor, slotOf: (i: number) => number, change: (x: number) => number) =>
+        [...(tensor.data as Float32Array)].map((x, i) => (isGiven(slotOf(i)) ? x : Math.fround(change(x))));
+      const numbers = (tensor: Tensor) => [...(tensor.data as Float32Array)];
+      assert.equal(rows, 14);
+      const column = (i: number) => i % 14;
+      assert.deepEqual(
+        numbers(keys),
+        expected(before.keys, column, x => 2 * x),
+      );
+      assert.deepEqual(
+        numbers(values),
+        expected(
+          before.values,
+          i => Math.floor(i / headSize) % 14,
+          x => 4 * x,
+        ),
+      );
+      assert.deepEqual(
+        numbers(bias),
+        expected(before.bias, column, x => x + 0.5),
+      );
+    });
   });
 
   test('a model trained with KVM: no bias, LN_s of each group', async () =>
