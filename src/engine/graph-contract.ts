@@ -172,10 +172,6 @@ export const SCORE = {
   scale: 'scale',
   /** float32 [N]. */
   logCount: 'log_count',
-  /** float32 [R]: what each row counts; they sum to 1. */
-  rowWeight: 'row_weight',
-  /** float32 [N]: weighted mean over the rows of the softmax over N. */
-  mass: 'mass',
   /** float32 [R]: log of the sum of exp(logit) over N; out of `score`, into `score-rows`, whose N are some of those slots. */
   logSum: 'log_sum',
   /** float32 [R,N]: the softmax row by row. */

@@ -68,9 +68,7 @@ export class SlotScorer {
   }
 
   private async logSums(queries: QueryRows, block: HeadSlots): Promise<Float32Array> {
-    const { weights } = queries;
-    const inputs = { ...this.inputs(queries, block), [SCORE.rowWeight]: floats(weights, [weights.length]) };
-    const result = await this.model.score.run(inputs, [SCORE.logSum]);
+    const result = await this.model.score.run(this.inputs(queries, block), [SCORE.logSum]);
     return floatData(result[SCORE.logSum]!);
   }
 

@@ -258,16 +258,11 @@ export function readGraph(headSize: number, trained?: TrainedFold): Uint8Array {
   return g.finish();
 }
 
-/**
- * Question rows against recall slots: softmax mass of each slot, a weighted mean over the rows, and each row's log of the
- * sum that it was divided by (recall.md).
- */
+/** Question rows against recall slots: of each row's softmax the log of the sum that it is divided by (recall.md). */
 export function scoreGraph(headSize: number): Uint8Array {
   const g = new GraphBuilder('score');
   const logits = slotLogits(g, headSize);
-  const rowWeight = g.input(SCORE.rowWeight, 'float32', ['R']);
   const softmax = g.node('Softmax', [logits], { axis: -1 });
-  g.output(g.node('MatMul', [rowWeight, softmax]), SCORE.mass, 'float32', ['N']);
   // The largest softmax is 1 over the sum of exp(logit - largest logit).
   const most = (of: string): string => g.node('ReduceMax', [of, g.integers(1)], { keepdims: 0 });
   g.output(g.node('Sub', [most(logits), g.node('Log', [most(softmax)])]), SCORE.logSum, 'float32', ['R']);
