@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openEngine, startEngine } from '../../src/engine/index.js';
 import type { Engine, PackedSlots } from '../../src/engine/index.js';
-import { FILES, MANIFEST_FILE } from '../../src/engine/graph-contract.js';
+import { FILES, MANIFEST_FORMAT, MANIFEST_FILE } from '../../src/engine/graph-contract.js';
 import { begin, isGone, isRunning, kill, processOf, readOf } from './tiny-process.js';
 import { openShared, sharedTextModel } from './tiny-shared.js';
 
@@ -174,8 +174,9 @@ suite('engine process', function () {
     test('no manifest, a manifest of a later format, no folder', async () => {
       const manifest = join(broken, MANIFEST_FILE);
       const text = readFileSync(manifest, 'utf8');
-      writeFileSync(manifest, text.replace('"format": 5', '"format": 6'));
-      await assert.rejects(open(), { code: 'bad-format', message: /format 6/ });
+      const later = MANIFEST_FORMAT + 1;
+      writeFileSync(manifest, text.replace(`"format": ${MANIFEST_FORMAT}`, `"format": ${later}`));
+      await assert.rejects(open(), { code: 'bad-format', message: new RegExp(`format ${later}`) });
       writeFileSync(manifest, text.slice(0, 200));
       await assert.rejects(open(), { code: 'not-found', message: /longview model add/ });
       rmSync(manifest);
