@@ -85,7 +85,7 @@ export async function measure(model, tokenizer, { shared, questions }, { schedul
   for (const question of questions) answers.push(await askOne(model, tokenizer, session.fork(), question));
   return {
     tokens: shared.length,
-    slots: session.slotsHeld / (kvmLayers * keyHeads),
+    slots: Math.round(session.slotsHeld / (kvmLayers * keyHeads)),
     questions: answers.length,
     read,
     asked: asking(),
