@@ -166,10 +166,10 @@ export class ReadState {
     const { slots, keyHead, layer, logs } = of;
     for (let i = 0; i < headSize; i++) {
       const to = (keyHead * headSize + i) * rows;
-      for (const [row, slot] of slots.entries()) columns[to + slot] = of.columns[i * slots.length + row]!;
+      for (let row = 0; row < slots.length; row++) columns[to + slots[row]!] = of.columns[i * slots.length + row]!;
     }
-    for (const [row, slot] of slots.entries()) {
-      const to = (keyHead * rows + slot) * headSize;
+    for (let row = 0; row < slots.length; row++) {
+      const to = (keyHead * rows + slots[row]!) * headSize;
       for (let i = 0; i < headSize; i++) values[to + i] = of.values[row * headSize + i]!;
     }
     if (!logs) return;

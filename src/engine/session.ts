@@ -19,7 +19,6 @@ import type { GivenState } from './read-state.js';
 import { ReadState } from './read-state.js';
 import type { Folded, Slots } from './state.js';
 import { pickGroups, sliceSlots } from './state.js';
-
 import type { WindowBlock } from './window.js';
 import { Window } from './window.js';
 
