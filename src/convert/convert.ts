@@ -19,8 +19,9 @@ import { foldGraph, readGraph, scoreGraph, scoreRowsGraph, tokensGraph } from '.
 import { forwardGraph, lowerPart } from './graphs/forward-graph.js';
 import type { StoredModel } from './graphs/forward-graph.js';
 import { storeBackbone } from './store-backbone.js';
+import { OutlierChannels } from './outlier-channels.js';
+import { hasInt8, storeWeights } from './store-weights.js';
 import { highestTokenId } from './token-ids.js';
-import { storeWeights } from './store-weights.js';
 import type { GraphRunner } from './stored-check.js';
 import { checkStride, everyColumn, medianDifference, mustVary } from './stored-check.js';
 import { WeightsFile } from './weights-file.js';
@@ -104,14 +105,23 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
     files.push({ name, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') });
   };
 
+  const { config } = checkpoint;
+  const prompt = entry.prompt ?? PROMPT.filter(id => id < config.vocabulary);
+  const { vocabulary } = config;
+  const outliers = new OutlierChannels();
+  const expected = await oracleLogits(checkpoint, prompt, {
+    ...options,
+    ...(hasInt8(config, quantisation) && { onInput: outliers.see }),
+  });
+  mustVary(expected, vocabulary);
+
   const weights = await WeightsFile.create(join(folder, FILES.weights));
   let written: Written;
   try {
-    const { config } = checkpoint;
     written =
       config.family === 'rwkv7backbone'
         ? await writeBackbone(checkpoint, config, weights, options)
-        : await writeDecoder(checkpoint, config, weights, options);
+        : await writeDecoder(checkpoint, config, weights, outliers, options);
     files.push({ name: FILES.weights, ...(await weights.finish()) });
   } catch (error) {
     await weights.abandon();
@@ -121,6 +131,8 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   const { headSize } = architecture;
   if (quantisation !== 'f16') await put(FILES.prefill, written.prefill);
   if (written.lower) await put(FILES.lower, written.lower.graph);
+  if (written.int8) await put(FILES.prefillInt8, written.int8.prefill);
+  if (written.int8?.lower) await put(FILES.lowerInt8, written.int8.lower);
   await put(FILES.decode, written.decode);
   await put(FILES.tokens, tokensGraph(headSize, trained));
   const sums = trained ? 'all' : 'none';
@@ -140,10 +152,6 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
     await put(FILES.recall, await readFile(entry.recallFile));
   }
 
-  const prompt = entry.prompt ?? PROMPT.filter(id => id < checkpoint.config.vocabulary);
-  const { vocabulary } = checkpoint.config;
-  const expected = await oracleLogits(checkpoint, prompt, options);
-  mustVary(expected, vocabulary);
   const stride = checkStride(vocabulary);
   await put(FILES.check, new Uint8Array(everyColumn(expected, vocabulary, stride).buffer));
   const draft: Manifest = {
@@ -192,6 +200,7 @@ interface Written {
   readonly prefill: Uint8Array;
   readonly decode: Uint8Array;
   readonly lower?: { readonly graph: Uint8Array; readonly layers: number };
+  readonly int8?: { readonly prefill: Uint8Array; readonly lower?: Uint8Array };
   readonly fold?: TrainedFold;
 }
 
@@ -199,23 +208,35 @@ async function writeDecoder(
   checkpoint: Checkpoint,
   config: DecoderConfig,
   weights: WeightsFile,
+  outliers: OutlierChannels,
   options: ConvertOptions,
 ): Promise<Written> {
-  const stored = await storeWeights(checkpoint, config, options.quantisation, weights, options);
+  const stored = await storeWeights(checkpoint, config, options.quantisation, weights, outliers, options);
+  const graph = (use: 'prefill' | 'decode'): Uint8Array => forwardGraph(stored, FILES.weights, { use });
+  const layers = lowerLayers(stored, options);
+  const lower = (int8: boolean): Uint8Array | undefined =>
+    layers === undefined
+      ? undefined
+      : forwardGraph(lowerPart(stored, layers), FILES.weights, { use: 'prefill', int8, withLogits: false });
   return {
     architecture: stored.architecture,
     kvm: { ...defaultKvmSettings, ...options.entry.kvm },
-    prefill: forwardGraph(stored, FILES.weights, 'prefill'),
-    decode: forwardGraph(stored, FILES.weights, 'decode'),
-    lower: lowerGraph(stored, options),
+    prefill: graph('prefill'),
+    decode: graph('decode'),
+    ...(layers !== undefined && { lower: { graph: lower(false)!, layers } }),
+    ...(hasInt8(config, options.quantisation) && {
+      int8: {
+        prefill: forwardGraph(stored, FILES.weights, { use: 'prefill', int8: true }),
+        lower: lower(true),
+      },
+    }),
   };
 }
 
-/** Where float16 leaves one graph for all, a third would take its memory again. */
-function lowerGraph(stored: StoredModel, { entry: { recall }, quantisation }: ConvertOptions): Written['lower'] {
+/** Of the graph for recall alone. Where float16 leaves one graph for all, a third would take its memory again. */
+function lowerLayers(stored: StoredModel, { entry: { recall }, quantisation }: ConvertOptions): number | undefined {
   const layers = recall && layersForRecall(recall);
-  if (layers === undefined || layers >= stored.layers.length || quantisation === 'f16') return undefined;
-  return { graph: forwardGraph(lowerPart(stored, layers), FILES.weights, 'prefill', false), layers };
+  return layers === undefined || layers >= stored.layers.length || quantisation === 'f16' ? undefined : layers;
 }
 
 /** All but the prefix is the checkpoint's own: it was trained so. */
@@ -282,7 +303,7 @@ function jsonText(value: unknown, file: string): string {
   }
 }
 
-/** Runs both graphs on the prompt; gives the larger difference from the oracle, throws `internal` where it is too large. */
+/** Runs all graphs on the prompt; gives the largest difference from the oracle, throws `internal` where it is too large. */
 async function verify(
   expected: Float32Array,
   folder: string,
@@ -290,9 +311,9 @@ async function verify(
   { run, quantisation, signal, onProgress }: ConvertOptions,
 ): Promise<number> {
   const { prompt, tolerance } = draft.verification;
-  const { prefill, decode } = await run(folder, draft, prompt, signal, onProgress);
+  const found = await run(folder, draft, prompt, signal, onProgress);
   const difference = Math.max(
-    ...[prefill, decode].map(logits => medianDifference(logits, expected, draft.architecture.vocabulary)),
+    ...Object.values(found).map(logits => medianDifference(logits, expected, draft.architecture.vocabulary)),
   );
   if (!(difference <= tolerance)) {
     throw new LongviewError(
@@ -311,7 +332,7 @@ async function verify(
 async function checkSpace(checkpoint: Checkpoint, folder: string, quantisation: Quantisation): Promise<void> {
   let values = 0;
   for (const name of checkpoint.tensorNames) values += checkpoint.tensor(name).shape.reduce((a, b) => a * b, 1);
-  const bytesPerWeight = { f32: 4, f16: 2, q8: 1.2, q4: 0.9 }[quantisation];
+  const bytesPerWeight = { f32: 4, f16: 2, q8: 2.2, q4: 1.9 }[quantisation];
   const needed = values * bytesPerWeight + (16 << 20);
   const { bavail, bsize } = await statfs(folder);
   const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`;

@@ -6,6 +6,7 @@ import type { Checkpoint, DecoderConfig } from './checkpoint/index.js';
 import { rotaryFrequencies } from './checkpoint/index.js';
 import type { OracleWeights } from './oracle-arithmetic.js';
 import { addInto, causalAttention } from './oracle-arithmetic.js';
+import type { InputListener } from './outlier-channels.js';
 
 /** prompt [n] → logits float32 [n,V]. */
 export async function decoderLogits(
@@ -13,6 +14,7 @@ export async function decoderLogits(
   config: DecoderConfig,
   weights: OracleWeights,
   prompt: readonly number[],
+  onInput?: InputListener,
 ): Promise<Float32Array> {
   const { layers, heads, keyHeads, headSize, normEpsilon } = config;
   const n = prompt.length;
@@ -52,6 +54,7 @@ export async function decoderLogits(
   for (let layer = 0; layer < layers; layer++) {
     const name = (rest: string): string => `model.layers.${layer}.${rest}`;
     const normed = rms(x, await weights.vector(name('input_layernorm.weight')));
+    onInput?.(layer, 'qkv', normed, n);
     let q = await weights.linear(normed, name('self_attn.q_proj.weight'));
     let k = await weights.linear(normed, name('self_attn.k_proj.weight'));
     const v = await weights.linear(normed, name('self_attn.v_proj.weight'));
@@ -70,9 +73,11 @@ export async function decoderLogits(
     const attended = await weights.linear(mixed, name('self_attn.o_proj.weight'));
     addInto(x, attended);
     const inner = rms(x, await weights.vector(name('post_attention_layernorm.weight')));
+    onInput?.(layer, 'gateUp', inner, n);
     const gate = await weights.linear(inner, name('mlp.gate_proj.weight'));
     const up = await weights.linear(inner, name('mlp.up_proj.weight'));
     for (let i = 0; i < gate.length; i++) gate[i] = (gate[i]! / (1 + Math.exp(-gate[i]!))) * up[i]!;
+    onInput?.(layer, 'down', gate, n);
     const down = await weights.linear(gate, name('mlp.down_proj.weight'));
     addInto(x, down);
   }

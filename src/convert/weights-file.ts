@@ -10,7 +10,7 @@ import type { ElementType, WeightPlace } from '../onnx/index.js';
 const ALIGNMENT = 4096;
 
 /** Uint16Array: the bits of float16. */
-export type WeightValues = Float32Array | Uint16Array | Uint8Array;
+export type WeightValues = Float32Array | Uint16Array | Int8Array | Uint8Array;
 
 export class WeightsFile {
   private position = 0;
@@ -59,5 +59,6 @@ export class WeightsFile {
 
 function elementType(values: WeightValues): ElementType {
   if (values instanceof Float32Array) return 'float32';
+  if (values instanceof Int8Array) return 'int8';
   return values instanceof Uint16Array ? 'float16' : 'uint8';
 }

@@ -9,7 +9,7 @@
 import type { Schedule } from './engine.js';
 
 export const MANIFEST_FILE = 'model.json';
-export const MANIFEST_FORMAT = 6;
+export const MANIFEST_FORMAT = 7;
 
 export const FILES = {
   /** Absent where the weights are float16: they become float32 in memory, once a graph, so `decode` does both. */
@@ -17,6 +17,9 @@ export const FILES = {
   decode: 'decode.onnx',
   /** `prefill` as far as the highest layer with a recall head, without logits (`Manifest.lowerLayers`). */
   lower: 'lower.onnx',
+  /** `prefill` and `lower` with int8 layers, for the CPU. Absent where weights are floats, and of models trained with KVM. */
+  prefillInt8: 'prefill-int8.onnx',
+  lowerInt8: 'lower-int8.onnx',
   weights: 'weights.bin',
   tokens: 'tokens.onnx',
   fold: 'fold.onnx',

@@ -9,6 +9,7 @@ import { LongviewError } from '../base/index.js';
 import type { ProviderChoice } from './engine.js';
 import { FILES, layersForRecall } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
+import { int8ProductsAreExact } from './int8-products.js';
 import { readManifest } from './manifest.js';
 import type { NodePlaces, SessionSettings, Tensor } from './ort.js';
 import { Graph, chooseProvider, floats } from './ort.js';
@@ -26,6 +27,9 @@ export const DECODE_TOKENS = 4;
 
 /** The two forms of the forward pass. */
 export type ForwardRole = 'prefill' | 'decode';
+
+/** Which file it is: chunks have two forms. */
+export type GraphRole = ForwardRole | 'prefillInt8';
 
 export class Model {
   private readonly masks = new Map<number, Tensor>();
@@ -75,12 +79,12 @@ export class Model {
   static async loadGraphs(
     path: string,
     manifest: Manifest,
-    options: LoadOptions & { readonly only?: ForwardRole },
+    options: LoadOptions & { readonly only?: GraphRole },
   ): Promise<Model> {
     const provider = await chooseProvider(options.provider, join(path, FILES.read));
     const settings = { threads: options.threads, provider: provider.name, profiled: options.profiled };
     const { only } = options;
-    const load = (role: ForwardRole): Promise<Graph> =>
+    const load = (role: GraphRole): Promise<Graph> =>
       Graph.load(join(path, FILES[role]), role === 'decode' ? { ...settings, spinning: true } : settings);
     let forward: { readonly [role in ForwardRole]?: Graph };
     if (hasOneGraph(manifest)) {
@@ -90,8 +94,9 @@ export class Model {
       // The decode graph's form is the CPU's, and its MatMul over an empty part ends WebGPU's process (onnxruntime 1.30).
       forward = { prefill: await load('prefill') };
     } else {
-      const prefill = only === 'decode' ? {} : { prefill: await load('prefill') };
-      forward = { ...prefill, ...(only === 'prefill' ? {} : { decode: await load('decode') }) };
+      const chunks = (await usesInt8(provider, manifest)) ? 'prefillInt8' : 'prefill';
+      const prefill = only === 'decode' ? {} : { prefill: await load(only ?? chunks) };
+      forward = { ...prefill, ...(only !== undefined && only !== 'decode' ? {} : { decode: await load('decode') }) };
     }
     return new Model(
       path,
@@ -126,7 +131,8 @@ export class Model {
     if (layers === undefined) return Promise.resolve(this);
     const load = async (): Promise<Model> => {
       const { path, score, scoreRows, folder, provider, settings } = this;
-      const prefill = await Graph.load(join(path, FILES.lower), settings);
+      const int8 = await usesInt8(provider, this.manifest);
+      const prefill = await Graph.load(join(path, int8 ? FILES.lowerInt8 : FILES.lower), settings);
       const architecture = { ...this.manifest.architecture, layers, kvmLayers: layers };
       const manifest = { ...this.manifest, architecture };
       return new Model(path, manifest, { prefill }, score, scoreRows, folder, provider, settings);
@@ -185,6 +191,11 @@ export class Model {
     const forward = [prefill, decode].filter(graph => graph !== undefined);
     return new Set([...forward, this.score, this.scoreRows, ...this.folder.graphs]);
   }
+}
+
+/** Whether chunks go through int8 layers: where the model has them, on a processor that multiplies them exactly. */
+async function usesInt8({ name }: ProviderChoice, { files }: Manifest): Promise<boolean> {
+  return name === 'cpu' && files.some(file => file.name === FILES.prefillInt8) && (await int8ProductsAreExact());
 }
 
 /** Weights in float16 become float32 in memory, once for each graph. */

@@ -139,8 +139,8 @@ export function floats(values: Float32Array, shape: readonly number[]): Tensor {
   return new Tensor('float32', values, shape);
 }
 
-export function bytes(values: Int8Array, shape: readonly number[]): Tensor {
-  return new Tensor('int8', values, shape);
+export function bytes(values: Int8Array | Uint8Array, shape: readonly number[]): Tensor {
+  return new Tensor(values instanceof Int8Array ? 'int8' : 'uint8', values, shape);
 }
 
 export function integers(values: readonly number[] | Uint32Array, shape: readonly number[] = [values.length]): Tensor {

@@ -8,6 +8,7 @@ import { throwIfCancelled } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import { FILES } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
+import type { GraphRole } from './model.js';
 import { DECODE_TOKENS, Model } from './model.js';
 import { RecallHeads } from './recall-heads.js';
 import { KvmSession } from './session.js';
@@ -15,14 +16,16 @@ import { TextTokenizer } from './tokenizer.js';
 
 const KEEP = { schedule: { kind: 'keepEverything' } } as const;
 
-/** Logits float32 [n,V] of both graphs for a prompt. */
+/** Logits float32 [n,V] of a prompt by each graph that makes them. */
 export interface CheckedLogits {
   readonly prefill: Float32Array;
+  readonly prefillInt8?: Float32Array;
   readonly decode: Float32Array;
 }
 
 /**
- * Logits of both graphs: the prompt in one pass, and token by token. The prompt must fit one chunk.
+ * Logits of all graphs: the prompt in one pass, by int8 layers too where there are any, and token by token. The prompt must
+ * fit one chunk.
  * The tokenizer and the recall values, where there are any, are loaded as the engine will load them.
  * Throws `cancelled`, at the latest after one load of a graph, and what loading throws.
  */
@@ -33,8 +36,9 @@ export async function runGraphs(
   signal?: AbortSignal,
   onProgress?: ProgressListener,
 ): Promise<CheckedLogits> {
-  // Two graphs loaded, the prompt in one pass, and its tokens.
-  const total = 3 + prompt.length;
+  const int8 = prompt.length > DECODE_TOKENS && draft.files.some(file => file.name === FILES.prefillInt8);
+  // Graphs loaded, the prompt in one pass of all but the last, and its tokens.
+  const total = (int8 ? 5 : 3) + prompt.length;
   let done = -1;
   const step = (): void => {
     throwIfCancelled(signal);
@@ -48,7 +52,7 @@ export async function runGraphs(
   if (draft.files.some(file => file.name === FILES.recall)) await RecallHeads.load(folder, draft);
   const vocabulary = draft.architecture.vocabulary;
   const rows = prompt.map((_, row) => row);
-  const using = async (only: 'prefill' | 'decode', run: (session: KvmSession) => Promise<Float32Array>) => {
+  const using = async (only: GraphRole, run: (session: KvmSession) => Promise<Float32Array>) => {
     const model = await Model.loadGraphs(folder, draft, { threads: 2, only });
     try {
       step();
@@ -57,10 +61,15 @@ export async function runGraphs(
       await model.dispose();
     }
   };
-  // A prompt so short that a session takes it with the decode graph.
-  const whole = prompt.length <= DECODE_TOKENS ? 'decode' : 'prefill';
-  const prefill = await using(whole, async session => (await session.pass(prompt, { logitRows: rows })).logits.slice());
-  step();
+  const inOnePass = async (role: GraphRole): Promise<Float32Array> => {
+    const logits = await using(role, async session => (await session.pass(prompt, { logitRows: rows })).logits.slice());
+    step();
+    return logits;
+  };
+  // Of a prompt so short that a session takes it with the decode graph.
+  const isShort = prompt.length <= DECODE_TOKENS;
+  const prefill = await inOnePass(isShort ? 'decode' : 'prefill');
+  const prefillInt8 = int8 ? await inOnePass('prefillInt8') : undefined;
   const decode = await using('decode', async session => {
     const logits = new Float32Array(prompt.length * vocabulary);
     for (const row of rows) {
@@ -69,5 +78,5 @@ export async function runGraphs(
     }
     return logits;
   });
-  return { prefill, decode };
+  return { prefill, ...(prefillInt8 && { prefillInt8 }), decode };
 }

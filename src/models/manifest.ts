@@ -13,7 +13,7 @@ import { sha256Of, sizeOf } from './files.js';
 export const MANIFEST_FILE = 'model.json';
 
 const manifestFile = z.looseObject({
-  format: z.literal(6),
+  format: z.literal(7),
   name: z.string().refine(isModelName, 'no model name'),
   origin: z.string(),
   licence: z.string(),

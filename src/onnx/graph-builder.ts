@@ -37,6 +37,7 @@ export interface WeightPlace {
 
 /** Operators that are not in the standard domain. */
 const CONTRIB_OPERATORS = new Set([
+  'DynamicQuantizeMatMul',
   'FusedMatMul',
   'MatMulNBits',
   'RotaryEmbedding',

@@ -10,6 +10,7 @@ import { openCheckpoint } from '../../src/convert/index.js';
 import type { StoredLinear } from '../../src/convert/graphs/linear.js';
 import { floatsToHalves, halfToFloat } from '../../src/convert/checkpoint/half.js';
 import { quantise4, quantise8 } from '../../src/convert/quantise.js';
+import { OutlierChannels } from '../../src/convert/outlier-channels.js';
 import { storeWeights } from '../../src/convert/store-weights.js';
 import { WeightsFile } from '../../src/convert/weights-file.js';
 import { FILES } from '../../src/engine/graph-contract.js';
@@ -225,7 +226,7 @@ suite('weights taken over from GGUF', function () {
     const file = await WeightsFile.create(weightsPath);
     const { config } = checkpoint;
     assert(config.family !== 'rwkv7backbone');
-    const stored = await storeWeights(checkpoint, config, 'q4', file);
+    const stored = await storeWeights(checkpoint, config, 'q4', file, new OutlierChannels());
     await file.finish();
     const bytes = readFileSync(weightsPath);
     const view = ({ offset, bytes: length }: { offset: number; bytes: number }) =>

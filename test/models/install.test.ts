@@ -74,7 +74,7 @@ suite('install', () => {
     const files = [{ name: 'weights.bin', bytes: 3, sha256: sha256(bytes) }];
     const { name, origin, licence } = entry;
     const manifest = {
-      format: 6,
+      format: 7,
       name,
       origin,
       licence,

@@ -1,6 +1,7 @@
 /**
  * The graph of one pass over new tokens: embedding, layers with KVM attention (state + window), head.
- * Built twice over the same weights: for chunks (prefill) and for single tokens (decode); both take any number of tokens.
+ * Built over the same weights for chunks (prefill) and for single tokens (decode), and for chunks over int8 layers; all take
+ * any number of tokens.
  * Source: kvm.md, Attend; retrofit.md (un-rotated state keys read at a constant distance, log(count) as a bias).
  */
 import type { Architecture } from '../../engine/graph-contract.js';
@@ -8,8 +9,8 @@ import { FORWARD } from '../../engine/graph-contract.js';
 import type { WeightPlace } from '../../onnx/index.js';
 import { GraphBuilder } from '../../onnx/index.js';
 import { KvmAttention } from './kvm-attention.js';
-import type { Activations, StoredLinear } from './linear.js';
-import { embedding, linear } from './linear.js';
+import type { Activations, Int8Linear, StoredLinear } from './linear.js';
+import { embedding, int8Linear, linear } from './linear.js';
 
 export interface StoredLayer {
   readonly attentionNorm: WeightPlace;
@@ -23,6 +24,17 @@ export interface StoredLayer {
   /** Rows of gate and up. */
   readonly gateUp: StoredLinear;
   readonly down: StoredLinear;
+  /** The same for int8 rows; the norms' gains of outlier channels are smaller. Absent where weights are floats. */
+  readonly int8?: Int8Layer;
+}
+
+export interface Int8Layer {
+  readonly attentionNorm: WeightPlace;
+  readonly qkv: Int8Linear;
+  readonly output: Int8Linear;
+  readonly mlpNorm: WeightPlace;
+  readonly gateUp: Int8Linear;
+  readonly down: Int8Linear;
 }
 
 export interface StoredModel {
@@ -43,13 +55,16 @@ export function lowerPart(model: StoredModel, layers: number): StoredModel {
   };
 }
 
-/** `withLogits`: false leaves out all that only they need, which is most of the last layer. */
-export function forwardGraph(
-  model: StoredModel,
-  weightsFile: string,
-  use: 'prefill' | 'decode',
-  withLogits = true,
-): Uint8Array {
+export interface GraphOptions {
+  readonly use: 'prefill' | 'decode';
+  /** Layers as int8 rows, which the CPU multiplies fastest; of a model that has them. */
+  readonly int8?: boolean;
+  /** Default true. False leaves out all that only logits need, which is most of the last layer. */
+  readonly withLogits?: boolean;
+}
+
+export function forwardGraph(model: StoredModel, weightsFile: string, options: GraphOptions): Uint8Array {
+  const { use, int8 = false, withLogits = true } = options;
   const { layers, width, heads, keyHeads, headSize, vocabulary } = model.architecture;
   const activations: Activations = use === 'prefill' ? 'float32' : 'int8';
   const epsilon = { epsilon: { float: model.normEpsilon } };
@@ -73,16 +88,25 @@ export function forwardGraph(
   const headNorm = (x: string, norm: WeightPlace | undefined, name: string): string =>
     norm ? g.node('SimplifiedLayerNormalization', [x, g.weight(name, norm)], { axis: -1, ...epsilon }) : x;
 
+  const stored = (layer: StoredLayer): StoredLayer | Int8Layer => {
+    if (!int8) return layer;
+    if (!layer.int8) throw new Error('The model has no int8 layers.');
+    return layer.int8;
+  };
+  const apply = (x: string, layer: StoredLinear | Int8Linear): string =>
+    'kind' in layer ? linear(g, x, layer, activations) : int8Linear(g, x, layer);
+
   let x = embedding(g, ids, model.embedding);
   let normed = '';
   let delta = '';
   model.layers.forEach((layer, i) => {
     const name = (part: string): string => `layer.${i}.${part}`;
-    const norm = g.weight(name('attention_norm'), layer.attentionNorm);
+    const own = stored(layer);
+    const norm = g.weight(name('attention_norm'), own.attentionNorm);
     if (i === 0) normed = g.node('SimplifiedLayerNormalization', [x, norm], { axis: -1, ...epsilon });
     else [x, normed] = residualNorm(g, x, delta, norm, epsilon);
 
-    let qkv = linear(g, normed, layer.qkv, activations);
+    let qkv = apply(normed, own.qkv);
     if (layer.qkvBias) qkv = g.node('Add', [qkv, g.weight(name('qkv_bias'), layer.qkvBias)]);
     const split = g.node('Reshape', [qkv, g.integers(0, 0, heads + 2 * keyHeads, headSize)]);
     const byHead = g.node('Transpose', [split], { perm: headsFirst ? [2, 0, 1, 3] : [0, 2, 1, 3] });
@@ -99,14 +123,11 @@ export function forwardGraph(
       value: kept(v!),
     });
 
-    const mlpNorm = g.weight(name('mlp_norm'), layer.mlpNorm);
-    [x, normed] = residualNorm(g, x, linear(g, attended, layer.output, activations), mlpNorm, epsilon);
-    const [gate, up] = g.manyOutputs('Split', [linear(g, normed, layer.gateUp, activations)], 2, {
-      axis: -1,
-      num_outputs: 2,
-    });
+    const mlpNorm = g.weight(name('mlp_norm'), own.mlpNorm);
+    [x, normed] = residualNorm(g, x, apply(attended, own.output), mlpNorm, epsilon);
+    const [gate, up] = g.manyOutputs('Split', [apply(normed, own.gateUp)], 2, { axis: -1, num_outputs: 2 });
     const hidden = g.node('Mul', [g.node('QuickGelu', [gate!], { alpha: { float: 1 } }), up!]);
-    delta = linear(g, hidden, layer.down, activations);
+    delta = apply(hidden, own.down);
   });
   attention.outputs();
 

@@ -17,6 +17,27 @@ export type StoredLinear = { readonly name: string; readonly inputs: number; rea
   | { readonly kind: 'q4'; readonly blocks: WeightPlace; readonly scales: WeightPlace; readonly offsets: WeightPlace }
 );
 
+/**
+ * A linear layer for many rows at once: int8 by output, and the input's outlier channels apart in float32. What comes in
+ * has those channels divided by `OUTLIER_SCALE` already (their gain or the layer before sees to it), so that a row's
+ * largest value, by which it is rounded to 8 bits, is seldom one of theirs.
+ */
+export interface Int8Linear {
+  readonly name: string;
+  /** int8 [inputs,outputs], 0 in the rows of outlier channels. */
+  readonly weight: WeightPlace;
+  /** float32 [outputs]. */
+  readonly scales: WeightPlace;
+  /** Absent where there are no such channels: their numbers and their weights, float32 [m,outputs], times `OUTLIER_SCALE`. */
+  readonly outliers?: { readonly channels: readonly number[]; readonly weight: WeightPlace };
+}
+
+/** Outlier channels were 10 to 20 times a row's root mean square (SmolLM2-135M). */
+export const OUTLIER_SCALE = 16;
+
+/** Under any row's largest value: a row of zeros stays one. */
+const SMALLEST_ROW = 1e-9;
+
 /** How MatMulNBits computes: with float32 activations (right for many rows) or int8 ones (right for one row). */
 export type Activations = 'float32' | 'int8';
 
@@ -42,6 +63,21 @@ export function linear(g: GraphBuilder, x: string, stored: StoredLinear, activat
   if (stored.kind === 'q8') return product;
   const offsets = g.weight(`${stored.name}.offsets`, stored.offsets);
   return g.node('Add', [product, g.node('MatMul', [blockMeans(g, x, stored.inputs, activations), offsets])]);
+}
+
+/** x [1,n,inputs] → [1,n,outputs]: y = r·int8(x/r)·W + x_o·W_o, r the largest absolute value of a row, o outlier channels. */
+export function int8Linear(g: GraphBuilder, x: string, { name, weight, scales, outliers }: Int8Linear): string {
+  const largest = g.node('ReduceMax', [g.node('Abs', [x]), g.integers(-1)], { keepdims: 1 });
+  const row = g.node('Max', [largest, g.float(SMALLEST_ROW)]);
+  const product = g.node('DynamicQuantizeMatMul', [
+    g.node('Div', [x, row]),
+    g.weight(`${name}.int8`, weight),
+    g.weight(`${name}.int8_scales`, scales),
+  ]);
+  const scaled = g.node('Mul', [product, row]);
+  if (!outliers) return scaled;
+  const channels = g.node('Gather', [x, g.integers(...outliers.channels)], { axis: -1 });
+  return g.node('Add', [scaled, g.node('MatMul', [channels, g.weight(`${name}.outliers`, outliers.weight)])]);
 }
 
 /** x [1,n,inputs] → means of its blocks of 32 [1,n,inputs/32]. As a pool it is one node, but not every provider's. */
