@@ -17,10 +17,12 @@ import { backboneGraph } from './graphs/backbone-graph.js';
 import type { TrainedFold } from './graphs/fold-graph.js';
 import { foldGraph, readGraph, scoreGraph, scoreRowsGraph, tokensGraph } from './graphs/fold-graph.js';
 import { forwardGraph, lowerPart } from './graphs/forward-graph.js';
-import type { StoredModel } from './graphs/forward-graph.js';
+import type { GraphOptions, StoredModel } from './graphs/forward-graph.js';
 import { storeBackbone } from './store-backbone.js';
+import type { InputListener } from './outlier-channels.js';
 import { OutlierChannels } from './outlier-channels.js';
-import { hasInt8, storeWeights } from './store-weights.js';
+import { hasInt8, storeInt8Layers } from './store-int8.js';
+import { storeWeights } from './store-weights.js';
 import { highestTokenId } from './token-ids.js';
 import type { GraphRunner } from './stored-check.js';
 import { checkStride, everyColumn, medianDifference, mustVary } from './stored-check.js';
@@ -106,28 +108,21 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   };
 
   const { config } = checkpoint;
-  const prompt = entry.prompt ?? PROMPT.filter(id => id < config.vocabulary);
   const { vocabulary } = config;
-  const outliers = new OutlierChannels();
-  const expected = await oracleLogits(checkpoint, prompt, {
-    ...options,
-    ...(hasInt8(config, quantisation) && { onInput: outliers.see }),
-  });
-  mustVary(expected, vocabulary);
-
+  const prompt = entry.prompt ?? PROMPT.filter(id => id < vocabulary);
   const weights = await WeightsFile.create(join(folder, FILES.weights));
   let written: Written;
   try {
     written =
       config.family === 'rwkv7backbone'
-        ? await writeBackbone(checkpoint, config, weights, options)
-        : await writeDecoder(checkpoint, config, weights, outliers, options);
+        ? await writeBackbone(checkpoint, config, weights, prompt, options)
+        : await writeDecoder(checkpoint, config, weights, prompt, options);
     files.push({ name: FILES.weights, ...(await weights.finish()) });
   } catch (error) {
     await weights.abandon();
     throw error;
   }
-  const { architecture, fold: trained } = written;
+  const { architecture, expected, fold: trained } = written;
   const { headSize } = architecture;
   if (quantisation !== 'f16') await put(FILES.prefill, written.prefill);
   if (written.lower) await put(FILES.lower, written.lower.graph);
@@ -195,6 +190,8 @@ function fingerprintOf(draft: Manifest): string {
 
 /** What the two families write: weights into the file, and the graphs that read them. */
 interface Written {
+  /** Of the float oracle for the prompt, [n,V]. */
+  readonly expected: Float32Array;
   readonly architecture: Architecture;
   readonly kvm: KvmSettings;
   readonly prefill: Uint8Array;
@@ -208,29 +205,43 @@ async function writeDecoder(
   checkpoint: Checkpoint,
   config: DecoderConfig,
   weights: WeightsFile,
-  outliers: OutlierChannels,
+  prompt: readonly number[],
   options: ConvertOptions,
 ): Promise<Written> {
-  const stored = await storeWeights(checkpoint, config, options.quantisation, weights, outliers, options);
-  const graph = (use: 'prefill' | 'decode'): Uint8Array => forwardGraph(stored, FILES.weights, { use });
+  const { quantisation } = options;
+  const stored = await storeWeights(checkpoint, config, quantisation, weights, options);
+  const outliers = new OutlierChannels();
+  const expected = await oracleOf(checkpoint, prompt, options, outliers.see);
+  const int8 = hasInt8(config, quantisation)
+    ? await storeInt8Layers(checkpoint, config, outliers, weights, options)
+    : undefined;
+  const graph = (of: GraphOptions): Uint8Array => forwardGraph(stored, FILES.weights, of);
   const layers = lowerLayers(stored, options);
-  const lower = (int8: boolean): Uint8Array | undefined =>
-    layers === undefined
-      ? undefined
-      : forwardGraph(lowerPart(stored, layers), FILES.weights, { use: 'prefill', int8, withLogits: false });
+  const lower = (of: Pick<GraphOptions, 'int8'>): Uint8Array | undefined => {
+    if (layers === undefined) return undefined;
+    return forwardGraph(lowerPart(stored, layers), FILES.weights, { ...of, use: 'prefill', withLogits: false });
+  };
   return {
+    expected,
     architecture: stored.architecture,
     kvm: { ...defaultKvmSettings, ...options.entry.kvm },
-    prefill: graph('prefill'),
-    decode: graph('decode'),
-    ...(layers !== undefined && { lower: { graph: lower(false)!, layers } }),
-    ...(hasInt8(config, options.quantisation) && {
-      int8: {
-        prefill: forwardGraph(stored, FILES.weights, { use: 'prefill', int8: true }),
-        lower: lower(true),
-      },
-    }),
+    prefill: graph({ use: 'prefill' }),
+    decode: graph({ use: 'decode' }),
+    ...(layers !== undefined && { lower: { graph: lower({})!, layers } }),
+    ...(int8 && { int8: { prefill: graph({ use: 'prefill', int8 }), lower: lower({ int8 }) } }),
   };
+}
+
+/** Throws `bad-format` for a model that nothing can be held against. */
+async function oracleOf(
+  checkpoint: Checkpoint,
+  prompt: readonly number[],
+  options: ConvertOptions,
+  onInput?: InputListener,
+): Promise<Float32Array> {
+  const logits = await oracleLogits(checkpoint, prompt, { ...options, onInput });
+  mustVary(logits, checkpoint.config.vocabulary);
+  return logits;
 }
 
 /** Of the graph for recall alone. Where float16 leaves one graph for all, a third would take its memory again. */
@@ -244,11 +255,13 @@ async function writeBackbone(
   checkpoint: Checkpoint,
   config: BackboneConfig,
   weights: WeightsFile,
+  prompt: readonly number[],
   options: ConvertOptions,
 ): Promise<Written> {
   const stored = await storeBackbone(checkpoint, config, options.quantisation, weights, options);
   const { graph, carried } = backboneGraph(stored, FILES.weights, 'prefill');
   return {
+    expected: await oracleOf(checkpoint, prompt, options),
     architecture: { ...stored.architecture, carried },
     kvm: trainedKvmSettings(config.kvm, options.entry.kvm?.prefix ?? defaultKvmSettings.prefix),
     prefill: graph,

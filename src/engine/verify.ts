@@ -8,6 +8,7 @@ import { throwIfCancelled } from '../base/index.js';
 import type { ProgressListener } from '../base/index.js';
 import { FILES } from './graph-contract.js';
 import type { Manifest } from './graph-contract.js';
+import { int8ProductsAreExact } from './int8-products.js';
 import type { GraphRole } from './model.js';
 import { DECODE_TOKENS, Model } from './model.js';
 import { RecallHeads } from './recall-heads.js';
@@ -24,7 +25,7 @@ export interface CheckedLogits {
 }
 
 /**
- * Logits of all graphs: the prompt in one pass, by int8 layers too where there are any, and token by token. The prompt must
+ * Logits of all graphs: the prompt in one pass, by int8 layers too where they would be used, and token by token. The prompt must
  * fit one chunk.
  * The tokenizer and the recall values, where there are any, are loaded as the engine will load them.
  * Throws `cancelled`, at the latest after one load of a graph, and what loading throws.
@@ -36,7 +37,10 @@ export async function runGraphs(
   signal?: AbortSignal,
   onProgress?: ProgressListener,
 ): Promise<CheckedLogits> {
-  const int8 = prompt.length > DECODE_TOKENS && draft.files.some(file => file.name === FILES.prefillInt8);
+  const int8 =
+    prompt.length > DECODE_TOKENS &&
+    draft.files.some(file => file.name === FILES.prefillInt8) &&
+    (await int8ProductsAreExact());
   // Graphs loaded, the prompt in one pass of all but the last, and its tokens.
   const total = (int8 ? 5 : 3) + prompt.length;
   let done = -1;

@@ -6,6 +6,7 @@ import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MANIFEST_FORMAT } from '../../src/engine/graph-contract.js';
 import { LongviewError } from '../../src/base/index.js';
 import type { Catalogue, CatalogueModel, ModelSource } from '../../src/models/catalogue.js';
 import { installModel, modelOffer } from '../../src/models/install.js';
@@ -74,7 +75,7 @@ suite('install', () => {
     const files = [{ name: 'weights.bin', bytes: 3, sha256: sha256(bytes) }];
     const { name, origin, licence } = entry;
     const manifest = {
-      format: 7,
+      format: MANIFEST_FORMAT,
       name,
       origin,
       licence,
@@ -269,7 +270,7 @@ suite('install', () => {
     assert.deepEqual([installed.name, installed.installed, installed.diskBytes], ['tiny', true, 3]);
     await verifyFiles(path, manifest);
     await mkdir(join(data, 'models', 'broken'));
-    await writeFile(join(data, 'models', 'broken', 'model.json'), '{"format":7}');
+    await writeFile(join(data, 'models', 'broken', 'model.json'), `{"format":${MANIFEST_FORMAT + 1}}`);
     const [broken, tiny] = await listModels(data);
     assert.equal(broken!.manifest, undefined);
     assert.match(broken!.problem!, /broken was made by another version/);

@@ -24,10 +24,9 @@ export interface StoredLayer {
   /** Rows of gate and up. */
   readonly gateUp: StoredLinear;
   readonly down: StoredLinear;
-  /** The same for int8 rows; the norms' gains of outlier channels are smaller. Absent where weights are floats. */
-  readonly int8?: Int8Layer;
 }
 
+/** What a layer has else for int8 rows: the norms' gains of outlier channels are smaller. */
 export interface Int8Layer {
   readonly attentionNorm: WeightPlace;
   readonly qkv: Int8Linear;
@@ -57,14 +56,14 @@ export function lowerPart(model: StoredModel, layers: number): StoredModel {
 
 export interface GraphOptions {
   readonly use: 'prefill' | 'decode';
-  /** Layers as int8 rows, which the CPU multiplies fastest; of a model that has them. */
-  readonly int8?: boolean;
+  /** Layers as int8 rows, which the CPU multiplies fastest, instead of the model's own. */
+  readonly int8?: readonly Int8Layer[];
   /** Default true. False leaves out all that only logits need, which is most of the last layer. */
   readonly withLogits?: boolean;
 }
 
 export function forwardGraph(model: StoredModel, weightsFile: string, options: GraphOptions): Uint8Array {
-  const { use, int8 = false, withLogits = true } = options;
+  const { use, int8, withLogits = true } = options;
   const { layers, width, heads, keyHeads, headSize, vocabulary } = model.architecture;
   const activations: Activations = use === 'prefill' ? 'float32' : 'int8';
   const epsilon = { epsilon: { float: model.normEpsilon } };
@@ -88,11 +87,6 @@ export function forwardGraph(model: StoredModel, weightsFile: string, options: G
   const headNorm = (x: string, norm: WeightPlace | undefined, name: string): string =>
     norm ? g.node('SimplifiedLayerNormalization', [x, g.weight(name, norm)], { axis: -1, ...epsilon }) : x;
 
-  const stored = (layer: StoredLayer): StoredLayer | Int8Layer => {
-    if (!int8) return layer;
-    if (!layer.int8) throw new Error('The model has no int8 layers.');
-    return layer.int8;
-  };
   const apply = (x: string, layer: StoredLinear | Int8Linear): string =>
     'kind' in layer ? linear(g, x, layer, activations) : int8Linear(g, x, layer);
 
@@ -101,7 +95,7 @@ export function forwardGraph(model: StoredModel, weightsFile: string, options: G
   let delta = '';
   model.layers.forEach((layer, i) => {
     const name = (part: string): string => `layer.${i}.${part}`;
-    const own = stored(layer);
+    const own = int8?.[i] ?? layer;
     const norm = g.weight(name('attention_norm'), own.attentionNorm);
     if (i === 0) normed = g.node('SimplifiedLayerNormalization', [x, norm], { axis: -1, ...epsilon });
     else [x, normed] = residualNorm(g, x, delta, norm, epsilon);
