@@ -84,7 +84,7 @@ class Int8Writer {
     const outputs = parts.reduce((sum, { rows }) => sum + rows, 0);
     const weight = new Int8Array(inputs * outputs);
     const scales = new Float32Array(outputs);
-    const outlierWeight = new Float32Array(outliers.length * outputs);
+    const inFloat = new Float32Array((outliers.length + 1) * outputs);
     const isSmaller = new Set(smaller);
     let output = 0;
     for await (const rows of this.rows.floatRows(parts, inputs)) {
@@ -92,21 +92,22 @@ class Int8Writer {
         const row = Float32Array.from(rows.subarray(start, start + inputs));
         const factor = isSmaller.has(output) ? 1 / OUTLIER_SCALE : 1;
         outliers.forEach((channel, m) => {
-          outlierWeight[m * outputs + output] = OUTLIER_SCALE * factor * row[channel]!;
+          inFloat[m * outputs + output] = OUTLIER_SCALE * factor * row[channel]!;
         });
         for (const channel of outliers) row[channel] = 0;
         const scale = row.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) / 127;
         scales[output] = scale * factor;
-        for (let i = 0; scale > 0 && i < inputs; i++) weight[i * outputs + output] = Math.round(row[i]! / scale);
+        let sum = 0;
+        for (let i = 0; scale > 0 && i < inputs; i++) sum += weight[i * outputs + output] = Math.round(row[i]! / scale);
+        inFloat[outliers.length * outputs + output] = sum * scales[output]!;
       }
     }
     return {
       name,
       weight: await this.file.write([inputs, outputs], [weight]),
       scales: await this.file.write([outputs], [scales]),
-      ...(outliers.length > 0 && {
-        outliers: { channels: outliers, weight: await this.file.write([outliers.length, outputs], [outlierWeight]) },
-      }),
+      outliers,
+      inFloat: await this.file.write([outliers.length + 1, outputs], [inFloat]),
     };
   }
 }

@@ -37,8 +37,8 @@ export interface WeightPlace {
 
 /** Operators that are not in the standard domain. */
 const CONTRIB_OPERATORS = new Set([
-  'DynamicQuantizeMatMul',
   'FusedMatMul',
+  'MatMulIntegerToFloat',
   'MatMulNBits',
   'RotaryEmbedding',
   'SkipSimplifiedLayerNormalization',

@@ -43,21 +43,17 @@ suite('int8 layers', function () {
     assert.deepEqual([outliers.of(2, 'down'), outliers.of(1, 'qkv')], [[], []]);
   });
 
-  /** Medians over tokens of how far the logits of one chunk are from the oracle's, in its spread. */
-  async function differences(tiny: TinyModel, name: string): Promise<Record<'q4' | 'q8', number>> {
+  /** Median over tokens of how far the logits of one chunk are from the oracle's, in its spread. */
+  async function difference(tiny: TinyModel, name: string, quantisation: 'q4' | 'q8'): Promise<number> {
     const source = join(folder.path, name);
     writeTinyModel(tiny, source);
     const oracle = new RetrofitOracle({ ...tiny, ...tinyReading, schedule: rules.keepEverything() });
     const expected = oracle.feed(text).flatMap(row => [...row]);
-    const found = { q4: NaN, q8: NaN };
-    for (const quantisation of ['q4', 'q8'] as const) {
-      const model = await folder.convert(source, name, quantisation, { kvm: tinyReading });
-      assert.equal(basename(model.graphOf('prefill').path), FILES.prefillInt8);
-      const session = await KvmSession.start(model, { schedule: { kind: 'keepEverything' } });
-      const { logits } = await session.pass([...text], { logitRows: [...text.keys()] });
-      found[quantisation] = medianDifference([...logits], expected, 256);
-    }
-    return found;
+    const model = await folder.convert(source, name, quantisation, { kvm: tinyReading });
+    assert.equal(basename(model.graphOf('prefill').path), FILES.prefillInt8);
+    const session = await KvmSession.start(model, { schedule: { kind: 'keepEverything' } });
+    const { logits } = await session.pass([...text], { logitRows: [...text.keys()] });
+    return medianDifference([...logits], expected, 256);
   }
 
   const shape = { width: 64, mlpWidth: 96, heads: 4, keyHeads: 2, headSize: 16, tied: true };
@@ -65,29 +61,29 @@ suite('int8 layers', function () {
   for (const family of ['llama', 'qwen2', 'qwen3'] as const)
     test(`${family}: near the oracle, nearer than 4 bits`, async function () {
       if (!exact) this.skip();
-      const found = await differences(tinyModel({ ...shape, family }), `${family}-int8`);
-      // Measured: 0.02 to 0.03; with 4-bit layers 0.14 to 0.2.
-      for (const difference of Object.values(found)) assert(difference <= 0.05, JSON.stringify(found));
+      for (const quantisation of ['q4', 'q8'] as const) {
+        const found = await difference(tinyModel({ ...shape, family }), `${family}-int8`, quantisation);
+        // Measured: 0.02 to 0.03; with 4-bit layers 0.14 to 0.2.
+        assert(found <= 0.05, `${quantisation}: ${found}`);
+      }
     });
 
-  test('channels a hundred times as large as the others cost nothing', async function () {
+  test('a channel twenty times as large as the others costs nothing', async function () {
     if (!exact) this.skip();
     const tiny = tinyModel({ ...shape, family: 'llama' });
-    const weights = new Map(tiny.weights);
+    const tensors = new Map(tiny.tensors);
     const times = (name: string, change: (index: number, value: number) => number): void => {
-      weights.set(
-        name,
-        tiny.weights.get(name)!.map((value, i) => change(i, value)),
-      );
+      const { shape: sizes, data } = tiny.tensors.get(name)!;
+      tensors.set(name, { shape: sizes, data: Float32Array.from(data, (value, i) => change(i, value)) });
     };
-    // The gain of channel 5 a hundred times, its weights a hundredth: the same model, and rows that int8 alone would lose.
-    for (const name of tiny.weights.keys()) {
+    // The gain of channel 5 twenty times, its weights a twentieth: the same model, and rows that int8 alone would lose.
+    for (const name of tiny.tensors.keys()) {
       if (/input_layernorm|post_attention_layernorm/.test(name))
-        times(name, (i, value) => (i === 5 ? 100 * value : value));
+        times(name, (i, value) => (i === 5 ? 20 * value : value));
       if (/(q|k|v|gate|up)_proj\.weight/.test(name))
-        times(name, (i, value) => (i % shape.width === 5 ? value / 100 : value));
+        times(name, (i, value) => (i % shape.width === 5 ? value / 20 : value));
     }
-    const found = await differences({ ...tiny, weights }, 'outlier-int8');
-    for (const difference of Object.values(found)) assert(difference <= 0.05, JSON.stringify(found));
+    const found = await difference({ ...tiny, tensors }, 'outlier-int8', 'q8');
+    assert(found <= 0.04, String(found));
   });
 });

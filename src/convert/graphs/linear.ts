@@ -7,8 +7,9 @@ import type { GraphBuilder, WeightPlace } from '../../onnx/index.js';
 
 export const BLOCK = 32;
 
-/** ONNX's number of the type. */
+/** ONNX's numbers of types. */
 const FLOAT32 = 1;
+const UINT8 = 2;
 
 export type StoredLinear = { readonly name: string; readonly inputs: number; readonly outputs: number } & (
   | { readonly kind: 'f32'; readonly weight: WeightPlace }
@@ -18,9 +19,9 @@ export type StoredLinear = { readonly name: string; readonly inputs: number; rea
 );
 
 /**
- * A linear layer for many rows at once: int8 by output, and the input's outlier channels apart in float32. What comes in
- * has those channels divided by `OUTLIER_SCALE` already (their gain or the layer before sees to it), so that a row's
- * largest value, by which it is rounded to 8 bits, is seldom one of theirs.
+ * A linear layer for many rows at once: int8 by output; the input's outlier channels and what a row's zero point adds in
+ * float32. What comes in has those channels divided by `OUTLIER_SCALE` already (their gain or the layer before sees to it),
+ * so that they seldom are the ends between which a row is rounded to 8 bits.
  */
 export interface Int8Linear {
   readonly name: string;
@@ -28,15 +29,17 @@ export interface Int8Linear {
   readonly weight: WeightPlace;
   /** float32 [outputs]. */
   readonly scales: WeightPlace;
-  /** Absent where there are no such channels: their numbers and their weights, float32 [m,outputs], times `OUTLIER_SCALE`. */
-  readonly outliers?: { readonly channels: readonly number[]; readonly weight: WeightPlace };
+  /** Numbers of the outlier channels, m of them. */
+  readonly outliers: readonly number[];
+  /** float32 [m+1,outputs]: weights of the outlier channels times `OUTLIER_SCALE`; sums of the int8 weights over the inputs. */
+  readonly inFloat: WeightPlace;
 }
 
 /** Outlier channels were 10 to 20 times a row's root mean square (SmolLM2-135M). */
 export const OUTLIER_SCALE = 16;
 
-/** Under any row's largest value: a row of zeros stays one. */
-const SMALLEST_ROW = 1e-9;
+/** Under any row's step: a row of zeros stays one. */
+const SMALLEST_STEP = 1e-12;
 
 /** How MatMulNBits computes: with float32 activations (right for many rows) or int8 ones (right for one row). */
 export type Activations = 'float32' | 'int8';
@@ -65,19 +68,35 @@ export function linear(g: GraphBuilder, x: string, stored: StoredLinear, activat
   return g.node('Add', [product, g.node('MatMul', [blockMeans(g, x, stored.inputs, activations), offsets])]);
 }
 
-/** x [1,n,inputs] → [1,n,outputs]: y = r·int8(x/r)·W + x_o·W_o, r the largest absolute value of a row, o outlier channels. */
-export function int8Linear(g: GraphBuilder, x: string, { name, weight, scales, outliers }: Int8Linear): string {
-  const largest = g.node('ReduceMax', [g.node('Abs', [x]), g.integers(-1)], { keepdims: 1 });
-  const row = g.node('Max', [largest, g.float(SMALLEST_ROW)]);
-  const product = g.node('DynamicQuantizeMatMul', [
-    g.node('Div', [x, row]),
-    g.weight(`${name}.int8`, weight),
-    g.weight(`${name}.int8_scales`, scales),
+/**
+ * x [1,n,inputs] → [1,n,outputs]: y = s·(q·W - z·(sums of W)) + x_o·W_o, with q = round(x/s) + z in 0..255, s the step and z
+ * the zero point of a row, which spans its smallest and largest value and 0, and o the outlier channels.
+ */
+export function int8Linear(g: GraphBuilder, x: string, stored: Int8Linear): string {
+  const { name, outliers } = stored;
+  const end = (of: 'Max' | 'Min'): string => {
+    const rows = g.node(`Reduce${of}`, [x, g.integers(0, 2)], { keepdims: 0 });
+    return g.node(of, [rows, g.float(0)]);
+  };
+  const low = end('Min');
+  const range = g.node('Sub', [end('Max'), low]);
+  const step = g.node('Max', [g.node('Mul', [range, g.float(1 / 255)]), g.float(SMALLEST_STEP)]);
+  const zero = g.node('Round', [g.node('Div', [g.node('Neg', [low]), step])]);
+  const rounded = g.node('QuantizeLinear', [x, step, g.node('Cast', [zero], { to: UINT8 })], { axis: 1 });
+  const product = g.node('MatMulIntegerToFloat', [
+    rounded,
+    g.weight(`${name}.int8`, stored.weight),
+    g.float(1),
+    g.weight(`${name}.int8_scales`, stored.scales),
   ]);
-  const scaled = g.node('Mul', [product, row]);
-  if (!outliers) return scaled;
-  const channels = g.node('Gather', [x, g.integers(...outliers.channels)], { axis: -1 });
-  return g.node('Add', [scaled, g.node('MatMul', [channels, g.weight(`${name}.outliers`, outliers.weight)])]);
+  const ofRow = (values: string): string => g.node('Reshape', [values, g.integers(1, -1, 1)]);
+  const shift = ofRow(g.node('Neg', [g.node('Mul', [zero, step])]));
+  const channels = outliers.length > 0 ? [g.node('Gather', [x, g.integers(...outliers)], { axis: -1 })] : [];
+  const inFloat = g.node('MatMul', [
+    g.node('Concat', [...channels, shift], { axis: -1 }),
+    g.weight(`${name}.in_float`, stored.inFloat),
+  ]);
+  return g.node('Add', [g.node('Mul', [product, ofRow(step)]), inFloat]);
 }
 
 /** x [1,n,inputs] → means of its blocks of 32 [1,n,inputs/32]. As a pool it is one node, but not every provider's. */
