@@ -87,7 +87,7 @@ export class KvmAttention {
     const { heads, keyHeads, headSize } = this.sizes;
     const cut = (x: string): string[] =>
       g.manyOutputs('Split', [x, g.integers(...Array<number>(keyHeads).fill(1))], keyHeads, { axis: 0 });
-    const rows = (x: string): string => this.asRows(x, 1);
+    const rows = (x: string): string => g.sized(this.asRows(x, 1), [keyHeads, 1, 'gn', headSize]);
     const cutParts = mapParts(
       { ...parts, windowQuery: rows(parts.windowQuery), stateQuery: rows(parts.stateQuery) },
       cut,
@@ -98,36 +98,44 @@ export class KvmAttention {
         mapParts(cutParts, all => all[head]!),
       ),
     );
-    const byHead = g.node('Reshape', [g.node('Concat', mixed, { axis: 0 }), g.integers(1, heads, -1, headSize)]);
-    return g.node('Reshape', [
-      g.node('Transpose', [byHead], { perm: [0, 2, 1, 3] }),
-      g.integers(1, -1, heads * headSize),
-    ]);
+    const joined = g.node('Concat', mixed, { axis: 0 });
+    const byHead = g.sized(g.node('Reshape', [joined, g.integers(1, heads, -1, headSize)]), [1, heads, 'n', headSize]);
+    const byToken = g.node('Transpose', [byHead], { perm: [0, 2, 1, 3] });
+    const all = heads * headSize;
+    return g.sized(g.node('Reshape', [byToken, g.integers(1, -1, all)]), [1, 'n', all]);
   }
 
   /** Queries [1,1,g·n,d], keys and values of one key head → [1,1,g·n,d]. */
   private ofKeyHead(layer: number, of: LayerParts): string {
     const { g } = this;
-    const product = (asked: string, columns: string, part: string): string =>
-      this.byHead(g.node('MatMul', [asked, columns]), part, columns, 3);
-    const fresh = this.byHead(timesTransposed(g, of.windowQuery, of.key, 4), 'new', of.key, 2);
-    const logits = g.node(
+    const perKeyHead = this.sizes.heads / this.sizes.keyHeads;
+    /** All that is attended to: layers differ, as their slots do. */
+    const attended = `T${layer}`;
+    const byHead = (rows: string, size: string, like: string, dimension: number): string =>
+      g.sized(this.byHead(rows, size, like, dimension), [1, perKeyHead, 'n', size]);
+    const product = (asked: string, columns: string, size: string): string =>
+      byHead(g.node('MatMul', [asked, columns]), size, columns, 3);
+    const fresh = byHead(timesTransposed(g, of.windowQuery, of.key, 4), 'n', of.key, 2);
+    const joined = g.node(
       'Concat',
       [
-        g.node('Add', [product(of.stateQuery, of.stateKey, `state.${layer}`), of.stateBias]),
-        product(of.windowQuery, of.pastKey, 'past'),
-        g.node('Add', [product(of.windowQuery, of.blockKey, 'block'), this.blockBias]),
+        g.node('Add', [product(of.stateQuery, of.stateKey, `S${layer}`), of.stateBias]),
+        product(of.windowQuery, of.pastKey, 'P'),
+        g.node('Add', [product(of.windowQuery, of.blockKey, 'B'), this.blockBias]),
         g.node('Add', [fresh, this.causalBias]),
       ],
       { axis: -1 },
     );
-    const values = g.node('Concat', [of.stateValue, of.pastValue, of.blockValue, of.value], { axis: 2 });
+    const logits = g.sized(joined, [1, perKeyHead, 'n', attended]);
+    const parts = [of.stateValue, of.pastValue, of.blockValue, of.value];
+    const values = g.sized(g.node('Concat', parts, { axis: 2 }), [1, 1, attended, this.sizes.headSize]);
     const shape = this.shape(`weights.${layer}`, () => {
       const { heads, keyHeads } = this.sizes;
       const rows = g.node('Mul', [this.newTokens(), g.integers(heads / keyHeads)]);
       return g.node('Concat', [g.integers(1, 1), rows, g.node('Shape', [values], { start: 2, end: 3 })], { axis: 0 });
     });
-    return g.node('MatMul', [g.node('Reshape', [g.node('Softmax', [logits], { axis: -1 }), shape]), values]);
+    const weights = g.node('Reshape', [g.node('Softmax', [logits], { axis: -1 }), shape]);
+    return g.node('MatMul', [g.sized(weights, [1, 1, 'gn', attended]), values]);
   }
 
   /** The weights are small: they are cut for the four parts of the values, which stay where they are. */

@@ -38,8 +38,8 @@ export interface Int8Linear {
 /** Outlier channels were 10 to 20 times a row's root mean square (SmolLM2-135M). */
 export const OUTLIER_SCALE = 16;
 
-/** Under any row's step: a row of zeros stays one. */
-const SMALLEST_STEP = 1e-12;
+/** Under the largest value of any row: one of zeros stays one. */
+const SMALLEST_END = 1e-9;
 
 /** How MatMulNBits computes: with float32 activations (right for many rows) or int8 ones (right for one row). */
 export type Activations = 'float32' | 'int8';
@@ -74,23 +74,22 @@ export function linear(g: GraphBuilder, x: string, stored: StoredLinear, activat
  */
 export function int8Linear(g: GraphBuilder, x: string, stored: Int8Linear): string {
   const { name, outliers } = stored;
-  const end = (of: 'Max' | 'Min'): string => {
-    const rows = g.node(`Reduce${of}`, [x, g.integers(0, 2)], { keepdims: 0 });
-    return g.node(of, [rows, g.float(0)]);
-  };
-  const low = end('Min');
-  const range = g.node('Sub', [end('Max'), low]);
-  const step = g.node('Max', [g.node('Mul', [range, g.float(1 / 255)]), g.float(SMALLEST_STEP)]);
-  const zero = g.node('Round', [g.node('Div', [g.node('Neg', [low]), step])]);
-  const rounded = g.node('QuantizeLinear', [x, step, g.node('Cast', [zero], { to: UINT8 })], { axis: 1 });
+  const end = (of: 'Max' | 'Min', beyond: number): string =>
+    g.node(of, [g.node(`Reduce${of}`, [x, g.integers(0, 2)], { keepdims: 0 }), g.float(beyond)]);
+  const low = end('Min', 0);
+  const step = g.node('Mul', [g.node('Sub', [end('Max', SMALLEST_END), low]), g.float(1 / 255)]);
+  const lowSteps = g.node('Round', [g.node('Div', [low, step])]);
+  const zero = g.node('Cast', [g.node('Neg', [lowSteps])], { to: UINT8 });
+  const rounded = g.node('QuantizeLinear', [x, step, zero], { axis: 1 });
   const product = g.node('MatMulIntegerToFloat', [
     rounded,
     g.weight(`${name}.int8`, stored.weight),
     g.float(1),
     g.weight(`${name}.int8_scales`, stored.scales),
   ]);
+  // Not `sized`: chunks took a fifth longer where onnxruntime knew this shape (measured, 1.30).
   const ofRow = (values: string): string => g.node('Reshape', [values, g.integers(1, -1, 1)]);
-  const shift = ofRow(g.node('Neg', [g.node('Mul', [zero, step])]));
+  const shift = ofRow(g.node('Mul', [lowSteps, step]));
   const channels = outliers.length > 0 ? [g.node('Gather', [x, g.integers(...outliers)], { axis: -1 })] : [];
   const inFloat = g.node('MatMul', [
     g.node('Concat', [...channels, shift], { axis: -1 }),
