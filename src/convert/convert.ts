@@ -110,18 +110,22 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
   const { config } = checkpoint;
   const { vocabulary } = config;
   const prompt = entry.prompt ?? PROMPT.filter(id => id < vocabulary);
-  const weights = await WeightsFile.create(join(folder, FILES.weights));
-  let written: Written;
-  try {
-    written =
-      config.family === 'rwkv7backbone'
-        ? await writeBackbone(checkpoint, config, weights, prompt, options)
-        : await writeDecoder(checkpoint, config, weights, prompt, options);
-    files.push({ name: FILES.weights, ...(await weights.finish()) });
-  } catch (error) {
-    await weights.abandon();
-    throw error;
-  }
+  /** Makes a weights file with what `write` puts there. */
+  const putWeights = async <T>(name: string, write: (file: WeightsFile) => Promise<T>): Promise<T> => {
+    const file = await WeightsFile.create(join(folder, name));
+    try {
+      const result = await write(file);
+      files.push({ name, ...(await file.finish()) });
+      return result;
+    } catch (error) {
+      await file.abandon();
+      throw error;
+    }
+  };
+  const written =
+    config.family === 'rwkv7backbone'
+      ? await writeBackbone(checkpoint, config, putWeights, prompt, options)
+      : await writeDecoder(checkpoint, config, putWeights, prompt, options);
   const { architecture, expected, fold: trained } = written;
   const { headSize } = architecture;
   if (quantisation !== 'f16') await put(FILES.prefill, written.prefill);
@@ -164,9 +168,11 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
     fingerprint: '',
     files,
   };
-  const fingerprint = fingerprintOf(draft);
-  const difference = await verify(expected, folder, draft, options);
-  const manifest: Manifest = { ...draft, verification: { ...draft.verification, difference }, fingerprint };
+  const { difference, without } = await verify(expected, folder, draft, options);
+  for (const name of without) await rm(join(folder, name), { force: true });
+  const kept = { ...draft, files: files.filter(({ name }) => !without.includes(name)) };
+  const verification = { ...draft.verification, difference };
+  const manifest: Manifest = { ...kept, verification, fingerprint: fingerprintOf(kept) };
   await writeFile(join(folder, MANIFEST_FILE), JSON.stringify(manifest, null, 1));
   return manifest;
 }
@@ -188,6 +194,8 @@ function fingerprintOf(draft: Manifest): string {
   return createHash('sha256').update(JSON.stringify(made)).digest('hex');
 }
 
+type PutWeights = <T>(name: string, write: (file: WeightsFile) => Promise<T>) => Promise<T>;
+
 /** What the two families write: weights into the file, and the graphs that read them. */
 interface Written {
   /** Of the float oracle for the prompt, [n,V]. */
@@ -204,22 +212,22 @@ interface Written {
 async function writeDecoder(
   checkpoint: Checkpoint,
   config: DecoderConfig,
-  weights: WeightsFile,
+  putWeights: PutWeights,
   prompt: readonly number[],
   options: ConvertOptions,
 ): Promise<Written> {
   const { quantisation } = options;
-  const stored = await storeWeights(checkpoint, config, quantisation, weights, options);
+  const stored = await putWeights(FILES.weights, file => storeWeights(checkpoint, config, quantisation, file, options));
   const outliers = new OutlierChannels();
   const expected = await oracleOf(checkpoint, prompt, options, outliers.see);
   const int8 = hasInt8(config, quantisation)
-    ? await storeInt8Layers(checkpoint, config, outliers, weights, options)
+    ? await putWeights(FILES.weightsInt8, file => storeInt8Layers(checkpoint, config, outliers, file, options))
     : undefined;
-  const graph = (of: GraphOptions): Uint8Array => forwardGraph(stored, FILES.weights, of);
+  const graph = (of: GraphOptions): Uint8Array => forwardGraph(stored, of);
   const layers = lowerLayers(stored, options);
   const lower = (of: Pick<GraphOptions, 'int8'>): Uint8Array | undefined => {
     if (layers === undefined) return undefined;
-    return forwardGraph(lowerPart(stored, layers), FILES.weights, { ...of, use: 'prefill', withLogits: false });
+    return forwardGraph(lowerPart(stored, layers), { ...of, use: 'prefill', withLogits: false });
   };
   return {
     expected,
@@ -254,18 +262,20 @@ function lowerLayers(stored: StoredModel, { entry: { recall }, quantisation }: C
 async function writeBackbone(
   checkpoint: Checkpoint,
   config: BackboneConfig,
-  weights: WeightsFile,
+  putWeights: PutWeights,
   prompt: readonly number[],
   options: ConvertOptions,
 ): Promise<Written> {
-  const stored = await storeBackbone(checkpoint, config, options.quantisation, weights, options);
-  const { graph, carried } = backboneGraph(stored, FILES.weights, 'prefill');
+  const stored = await putWeights(FILES.weights, file =>
+    storeBackbone(checkpoint, config, options.quantisation, file, options),
+  );
+  const { graph, carried } = backboneGraph(stored, 'prefill');
   return {
     expected: await oracleOf(checkpoint, prompt, options),
     architecture: { ...stored.architecture, carried },
     kvm: trainedKvmSettings(config.kvm, options.entry.kvm?.prefix ?? defaultKvmSettings.prefix),
     prefill: graph,
-    decode: backboneGraph(stored, FILES.weights, 'decode').graph,
+    decode: backboneGraph(stored, 'decode').graph,
     fold: stored.fold,
   };
 }
@@ -316,18 +326,24 @@ function jsonText(value: unknown, file: string): string {
   }
 }
 
-/** Runs all graphs on the prompt; gives the largest difference from the oracle, throws `internal` where it is too large. */
+/** What a model can do without: chunks then go through `prefill.onnx`. */
+const INT8_FILES: readonly string[] = [FILES.prefillInt8, FILES.lowerInt8, FILES.weightsInt8];
+
+/**
+ * Runs all graphs on the prompt; gives the largest difference from the oracle, and which files to leave out: int8 layers
+ * that are too far off. Throws `internal` where another graph is.
+ */
 async function verify(
   expected: Float32Array,
   folder: string,
   draft: Manifest,
   { run, quantisation, signal, onProgress }: ConvertOptions,
-): Promise<number> {
+): Promise<{ readonly difference: number; readonly without: readonly string[] }> {
   const { prompt, tolerance } = draft.verification;
-  const found = await run(folder, draft, prompt, signal, onProgress);
-  const difference = Math.max(
-    ...Object.values(found).map(logits => medianDifference(logits, expected, draft.architecture.vocabulary)),
-  );
+  const { prefillInt8, ...found } = await run(folder, draft, prompt, signal, onProgress);
+  const differenceOf = (logits: Float32Array): number =>
+    medianDifference(logits, expected, draft.architecture.vocabulary);
+  const difference = Math.max(...Object.values(found).map(differenceOf));
   if (!(difference <= tolerance)) {
     throw new LongviewError(
       'internal',
@@ -338,7 +354,10 @@ async function verify(
           : `try a finer quantisation (--quant ${quantisation === 'q4' ? 'q8' : 'f32'}); if f32 fails too, please report it.`),
     );
   }
-  return difference;
+  if (!prefillInt8) return { difference, without: [] };
+  const ofInt8 = differenceOf(prefillInt8);
+  if (!(ofInt8 <= tolerance)) return { difference, without: INT8_FILES };
+  return { difference: Math.max(difference, ofInt8), without: [] };
 }
 
 /** Throws `disk-full` before anything is written, where the folder's disk is too small. */

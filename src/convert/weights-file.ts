@@ -1,9 +1,10 @@
 /**
- * The external weights file of a model's graphs, written from front to back. Never holds more than one tensor's part.
+ * A weights file of a model's graphs, written from front to back. Never holds more than one tensor's part.
  */
 import type { FileHandle } from 'node:fs/promises';
 import { open } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
 import type { ElementType, WeightPlace } from '../onnx/index.js';
 
 /** Page size: onnxruntime maps external data from page boundaries. */
@@ -16,10 +17,13 @@ export class WeightsFile {
   private position = 0;
   private readonly hash = createHash('sha256');
 
-  private constructor(private readonly file: FileHandle) {}
+  private constructor(
+    private readonly file: FileHandle,
+    private readonly name: string,
+  ) {}
 
   static async create(path: string): Promise<WeightsFile> {
-    return new WeightsFile(await open(path, 'w'));
+    return new WeightsFile(await open(path, 'w'), basename(path));
   }
 
   /** Writes a tensor that comes in parts, in row order. */
@@ -35,7 +39,7 @@ export class WeightsFile {
       type = elementType(part);
       await this.append(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
     }
-    return { type, shape, offset, bytes: this.position - offset };
+    return { file: this.name, type, shape, offset, bytes: this.position - offset };
   }
 
   /** Flushes to the disk and closes; gives size and SHA-256. */

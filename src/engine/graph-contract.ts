@@ -17,9 +17,14 @@ export const FILES = {
   decode: 'decode.onnx',
   /** `prefill` as far as the highest layer with a recall head, without logits (`Manifest.lowerLayers`). */
   lower: 'lower.onnx',
-  /** `prefill` and `lower` with int8 layers, for the CPU. Absent where weights are floats, and of models trained with KVM. */
+  /**
+   * `prefill` and `lower` with int8 layers, for the CPU. Absent where weights are floats, of models trained with KVM, and
+   * where they were too far from the checkpoint.
+   */
   prefillInt8: 'prefill-int8.onnx',
   lowerInt8: 'lower-int8.onnx',
+  /** Of those layers; the rest of those graphs is in `weights`. */
+  weightsInt8: 'weights-int8.bin',
   weights: 'weights.bin',
   tokens: 'tokens.onnx',
   fold: 'fold.onnx',

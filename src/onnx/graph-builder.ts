@@ -27,8 +27,10 @@ const ELEMENT: Record<ElementType, number> = {
   uint8: UINT8,
 };
 
-/** Where a tensor lies in the external weights file. */
+/** Where a tensor lies in a weights file. */
 export interface WeightPlace {
+  /** Name of the file beside the graph's. */
+  readonly file: string;
   readonly type: ElementType;
   readonly shape: readonly number[];
   readonly offset: number;
@@ -58,14 +60,13 @@ export class GraphBuilder {
 
   constructor(
     private readonly name: string,
-    private readonly weightsFile?: string,
     /** Before every name made here: a body's names must differ from those of the graph around it. */
     private readonly prefix = '',
   ) {}
 
   /** The body of an operator that has one (Scan): an attribute of its node. It has no weights of its own. */
   body(name: string): GraphBuilder {
-    return new GraphBuilder(name, undefined, `${this.prefix}${name}.${this.counter++}/`);
+    return new GraphBuilder(name, `${this.prefix}${name}.${this.counter++}/`);
   }
 
   /** A name of this graph alone, for the inputs and outputs of a body. */
@@ -141,9 +142,8 @@ export class GraphBuilder {
     return name;
   }
 
-  /** A tensor of the external weights file. */
+  /** A tensor of a weights file. */
   weight(name: string, place: WeightPlace): string {
-    if (this.weightsFile === undefined) throw new Error('This graph has no weights file.');
     if (!this.initializers.some(initializer => initializer.name === name)) {
       this.initializers.push({
         name,
@@ -151,7 +151,7 @@ export class GraphBuilder {
         dims: [...place.shape],
         dataLocation: proto.onnx.TensorProto.DataLocation.EXTERNAL,
         externalData: [
-          { key: 'location', value: this.weightsFile },
+          { key: 'location', value: place.file },
           { key: 'offset', value: String(place.offset) },
           { key: 'length', value: String(place.bytes) },
         ],

@@ -4,9 +4,13 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { OutlierChannels } from '../../src/convert/outlier-channels.js';
-import { FILES } from '../../src/engine/graph-contract.js';
+import { convertModel } from '../../src/convert/index.js';
+import type { GraphRunner } from '../../src/convert/index.js';
+import { FILES, MANIFEST_FILE } from '../../src/engine/graph-contract.js';
+import { runGraphs } from '../../src/engine/index.js';
 import { int8ProductsAreExact } from '../../src/engine/int8-products.js';
 import { KvmSession } from '../../src/engine/session.js';
 import * as rules from '../reference/chunks.js';
@@ -15,6 +19,7 @@ import { distinctTokens, tinyModel, tinyReading, writeTinyModel } from '../refer
 import type { TinyModel } from '../reference/tiny-model.js';
 import { medianDifference } from './rounding.js';
 import { TinyFolder } from './tiny-engine.js';
+import { loadModel } from './tiny-shared.js';
 
 suite('int8 layers', function () {
   this.timeout(60_000);
@@ -85,5 +90,26 @@ suite('int8 layers', function () {
     }
     const found = await difference({ ...tiny, tensors }, 'outlier-int8', 'q8');
     assert(found <= 0.04, String(found));
+  });
+
+  test('layers that are too far from the checkpoint are left out: chunks go through floats, nothing of them stays', async function () {
+    if (!exact) this.skip();
+    const source = join(folder.path, 'far-checkpoint');
+    writeTinyModel(tinyModel(shape), source);
+    const path = join(folder.path, 'far');
+    const run: GraphRunner = async (...given) => {
+      const found = await runGraphs(...given);
+      return { ...found, prefillInt8: found.prefillInt8!.map(logit => -logit) };
+    };
+    const entry = { name: 'far', origin: 'test', licence: 'none', kvm: tinyReading };
+    const manifest = await convertModel(source, path, { quantisation: 'q4', entry, run });
+    const files = (await readdir(path)).filter(name => name !== MANIFEST_FILE);
+    assert.deepEqual(files.sort(), manifest.files.map(({ name }) => name).sort());
+    assert.deepEqual(
+      files.filter(name => name.includes('int8')),
+      [],
+    );
+    const model = await loadModel(path);
+    assert.equal(basename(model.graphOf('prefill').path), FILES.prefill);
   });
 });

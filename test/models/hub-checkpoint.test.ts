@@ -77,8 +77,8 @@ suite('hub checkpoint', () => {
     assert.equal(found.files[0]!.digest.hex, '0972e95c1405cc1507c19dcbe784f7a36c930907');
     assert.equal(hubBytesOf(found), 60_034);
     assert.equal(hubOriginOf(found), `https://${hub.url.slice('http://'.length)}/maker/Tiny at ${COMMIT}`);
-    // 15,000 parameters of 0.9 bytes, and 4 MiB of graphs and tokenizer.
-    assert.equal(estimatedDiskBytes(found, 'q4'), 13_500 + (4 << 20));
+    // 15,000 parameters of 1.8 bytes, and 4 MiB of graphs and tokenizer.
+    assert.equal(estimatedDiskBytes(found, 'q4'), 27_000 + (4 << 20));
     const told: Progress[] = [];
     assert.equal(await fetchIt(found, {}, progress => told.push(progress)), folder);
     assert.deepEqual((await readdir(folder)).sort(), ['config.json', 'model.safetensors', 'tokenizer.json']);

@@ -45,11 +45,10 @@ export interface StoredBackbone {
 
 export function backboneGraph(
   model: StoredBackbone,
-  weightsFile: string,
   use: 'prefill' | 'decode',
 ): { graph: Uint8Array; carried: CarriedShapes } {
   const { width, heads, keyHeads, headSize, vocabulary, frequencies, slidingWindow } = model.architecture;
-  const g = new GraphBuilder(use, weightsFile);
+  const g = new GraphBuilder(use);
   const ids = g.input(FORWARD.tokenIds, 'int64', [1, 'n']);
   const rows = g.input(FORWARD.rows, 'int64', [1, 'n']);
   const cos = g.input(FORWARD.cos, 'float32', ['n', frequencies.length]);

@@ -62,12 +62,12 @@ export interface GraphOptions {
   readonly withLogits?: boolean;
 }
 
-export function forwardGraph(model: StoredModel, weightsFile: string, options: GraphOptions): Uint8Array {
+export function forwardGraph(model: StoredModel, options: GraphOptions): Uint8Array {
   const { use, int8, withLogits = true } = options;
   const { layers, width, heads, keyHeads, headSize, vocabulary } = model.architecture;
   const activations: Activations = use === 'prefill' ? 'float32' : 'int8';
   const epsilon = { epsilon: { float: model.normEpsilon } };
-  const g = new GraphBuilder(use, weightsFile);
+  const g = new GraphBuilder(use);
 
   const ids = g.input(FORWARD.tokenIds, 'int64', [1, 'n']);
   const rows = g.input(FORWARD.rows, 'int64', [1, 'n']);
