@@ -41,8 +41,9 @@ export interface AskRequest {
   /** Tokens of the prompt at most; default by the model's size. */
   readonly promptTokens?: number;
   /**
-   * What the model attends to beside the window: the composed workspace state and the gists of the best files (default),
-   * those gists alone, or nothing.
+   * What the model attends to beside the window: gists of the best files (default), the composed workspace state before
+   * them, or nothing. The workspace's takes as long again as the rest of an answer and changes none that was measured
+   * (docs/measurements, Answers).
    */
   readonly states?: 'files' | 'workspace' | 'none';
   /** Files whose gists are paged in; default 2. */
@@ -312,7 +313,7 @@ function withSelection(spans: readonly RecalledSpan[], selection: AskRequest['se
 
 /** Ids of the states to attend to. */
 async function statesFor(
-  { memory, states = 'workspace', gists = 2 }: AskRequest,
+  { memory, states = 'files', gists = 2 }: AskRequest,
   spans: readonly RecalledSpan[],
   signal: AbortSignal | undefined,
 ): Promise<string[]> {

@@ -197,17 +197,13 @@ suite('ask', () => {
     assert.match(answer, /No word of the question stands in the places recalled/);
   });
 
-  test('what is attended to: the workspace state and gists of the best files; gists alone when asked for', async () => {
-    await ask({ memory, engine, question, gists: 1 });
-    const states = engine.prompts[0]!.states!;
-    assert.equal(states.length, 2);
-    assert.match(states[0]!, /^workspace:/);
-    assert.match(states[1]!, /^gist:/);
-    await ask({ memory, engine, question, states: 'files' });
-    assert.deepEqual(
-      engine.prompts[1]!.states!.map(id => id.split(':')[0]),
-      ['gist', 'gist'],
-    );
+  test('what is attended to: gists of the best files; the workspace state before them when asked for', async () => {
+    const attended = (prompt: number): (string | undefined)[] =>
+      engine.prompts[prompt]!.states!.map(id => id.split(':')[0]);
+    await ask({ memory, engine, question });
+    assert.deepEqual(attended(0), ['gist', 'gist']);
+    await ask({ memory, engine, question, states: 'workspace', gists: 1 });
+    assert.deepEqual(attended(1), ['workspace', 'gist']);
     await ask({ memory, engine, question, states: 'none' });
     assert.deepEqual(engine.prompts[2]!.states, []);
   });
