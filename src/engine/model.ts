@@ -20,6 +20,8 @@ export interface LoadOptions {
   readonly provider?: string;
   /** Has onnxruntime note what ran where, for `endProfiles`. Default false. */
   readonly profiled?: boolean;
+  /** False: chunks go through float activations, as they do on other providers than the CPU. Default true. */
+  readonly int8?: boolean;
 }
 
 /** Up to this many new tokens the single-token graph is faster. */
@@ -44,6 +46,8 @@ export class Model {
     readonly folder: Folder,
     readonly provider: ProviderChoice,
     private readonly settings: SessionSettings,
+    /** Whether chunks go through int8 layers. */
+    private readonly int8: boolean,
   ) {}
 
   /**
@@ -84,6 +88,7 @@ export class Model {
     const provider = await chooseProvider(options.provider, join(path, FILES.read));
     const settings = { threads: options.threads, provider: provider.name, profiled: options.profiled };
     const { only } = options;
+    const int8 = options.int8 !== false && (await usesInt8(provider, manifest));
     const load = (role: GraphRole): Promise<Graph> =>
       Graph.load(join(path, FILES[role]), role === 'decode' ? { ...settings, spinning: true } : settings);
     let forward: { readonly [role in ForwardRole]?: Graph };
@@ -94,7 +99,7 @@ export class Model {
       // The decode graph's form is the CPU's, and its MatMul over an empty part ends WebGPU's process (onnxruntime 1.30).
       forward = { prefill: await load('prefill') };
     } else {
-      const chunks = (await usesInt8(provider, manifest)) ? 'prefillInt8' : 'prefill';
+      const chunks = int8 ? 'prefillInt8' : 'prefill';
       const prefill = only === 'decode' ? {} : { prefill: await load(only ?? chunks) };
       forward = { ...prefill, ...(only !== undefined && only !== 'decode' ? {} : { decode: await load('decode') }) };
     }
@@ -108,6 +113,7 @@ export class Model {
       await Folder.load(path, settings, manifest.kvm.trained),
       provider,
       settings,
+      int8,
     );
   }
 
@@ -130,12 +136,11 @@ export class Model {
     const { lowerLayers: layers } = this;
     if (layers === undefined) return Promise.resolve(this);
     const load = async (): Promise<Model> => {
-      const { path, score, scoreRows, folder, provider, settings } = this;
-      const int8 = await usesInt8(provider, this.manifest);
+      const { path, score, scoreRows, folder, provider, settings, int8 } = this;
       const prefill = await Graph.load(join(path, int8 ? FILES.lowerInt8 : FILES.lower), settings);
       const architecture = { ...this.manifest.architecture, layers, kvmLayers: layers };
       const manifest = { ...this.manifest, architecture };
-      return new Model(path, manifest, { prefill }, score, scoreRows, folder, provider, settings);
+      return new Model(path, manifest, { prefill }, score, scoreRows, folder, provider, settings, int8);
     };
     this.lowerModel ??= load().catch((error: unknown) => {
       // The next reading tries again.

@@ -7,6 +7,7 @@ import { LongviewError } from '../base/index.js';
 import type { Engine } from './engine.js';
 import { FILES } from './graph-contract.js';
 import { engineOf } from './local-engine.js';
+import type { LoadOptions } from './model.js';
 import { Model } from './model.js';
 import type { NodePlaces } from './ort.js';
 import { chooseProvider } from './ort.js';
@@ -46,11 +47,14 @@ interface Work extends ProviderReport {
 export async function probe(modelFolder: string, provider: string, threads: number): Promise<ProbeReport> {
   const { name, reason } = await chooseProvider(provider, join(modelFolder, FILES.read));
   if (name !== provider) throw new LongviewError('unsupported', reason);
-  const here = await work(modelFolder, 'cpu', threads);
-  const there = provider === 'cpu' ? here : await work(modelFolder, provider, threads, here.recall);
+  const cpu = await work(modelFolder, { provider: 'cpu', threads });
+  if (provider === 'cpu') return { ...reportOf(cpu), cpu: reportOf(cpu), lossDifference: 0, massDifference: 0 };
+  // Rounding rows to 8 bits is the CPU's alone: its speed counts, its results are not what another provider has to have.
+  const here = await work(modelFolder, { provider: 'cpu', threads, int8: false });
+  const there = await work(modelFolder, { provider, threads }, here.recall);
   return {
     ...reportOf(there),
-    cpu: reportOf(here),
+    cpu: reportOf(cpu),
     lossDifference: Math.abs(there.loss - here.loss),
     // NaN stays: it is no equal result.
     massDifference: here.mass.reduce((most, mass, i) => Math.max(most, Math.abs(mass - there.mass[i]!)), 0),
@@ -62,8 +66,8 @@ function reportOf({ readTokensPerSecond, writeTokensPerSecond, nodes }: Work): P
 }
 
 /** Scores `slots`, by default those that it read itself: near ties may fold otherwise on another provider. */
-async function work(modelFolder: string, provider: string, threads: number, slots?: RecallSlots): Promise<Work> {
-  const model = await Model.load(modelFolder, { provider, threads, profiled: true });
+async function work(modelFolder: string, options: LoadOptions, slots?: RecallSlots): Promise<Work> {
+  const model = await Model.load(modelFolder, { ...options, profiled: true });
   const engine = await engineOf(model);
   try {
     const request = { label: 'probe.ts', text: TEXT, tokensPerRecallSlot: 4 };

@@ -12,6 +12,7 @@ import type { GraphRunner } from '../../src/convert/index.js';
 import { FILES, MANIFEST_FILE } from '../../src/engine/graph-contract.js';
 import { runGraphs } from '../../src/engine/index.js';
 import { int8ProductsAreExact } from '../../src/engine/int8-products.js';
+import { Model } from '../../src/engine/model.js';
 import { KvmSession } from '../../src/engine/session.js';
 import * as rules from '../reference/chunks.js';
 import { RetrofitOracle } from '../reference/retrofit.js';
@@ -90,6 +91,23 @@ suite('int8 layers', function () {
     }
     const found = await difference({ ...tiny, tensors }, 'outlier-int8', 'q8');
     assert(found <= 0.04, String(found));
+  });
+
+  test('floats when they are asked for, in the graph for recall too: what another provider is compared with', async function () {
+    if (!exact) this.skip();
+    const source = join(folder.path, 'recall-checkpoint');
+    writeTinyModel(tinyModel(shape), source);
+    const recall = { heads: [[0, 1]] as const, queryPosition: 512, before: '', after: '', contentless: '' };
+    const { path } = await folder.convert(source, 'recall', 'q4', { kvm: tinyReading, recall });
+    for (const [int8, files] of [
+      [true, [FILES.prefillInt8, FILES.lowerInt8]],
+      [false, [FILES.prefill, FILES.lower]],
+    ] as const) {
+      const model = await Model.load(path, { threads: 1, int8 });
+      const chunks = [model, await model.lower()].map(each => basename(each.graphOf('prefill').path));
+      assert.deepEqual(chunks, files);
+      await model.dispose();
+    }
   });
 
   test('layers that are too far from the checkpoint are left out: chunks go through floats, nothing of them stays', async function () {
