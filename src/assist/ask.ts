@@ -41,7 +41,7 @@ export interface AskRequest {
   /** Tokens of the prompt at most; default by the model's size. */
   readonly promptTokens?: number;
   /**
-   * What the model attends to beside the window: gists of the best files (default), the composed workspace state before
+   * What the model attends to beside the window: gists that the best files have (default), the composed workspace state before
    * them, or nothing. The workspace's takes as long again as the rest of an answer and changes none that was measured
    * (docs/measurements, Answers).
    */

@@ -76,6 +76,12 @@ export const defaultKvmSettings: KvmSettings = {
  */
 const TOLERANCE: Record<Quantisation, number> = { f32: 1e-4, f16: 0.01, q8: 0.15, q4: 0.3 };
 
+/** The same for int8 layers, which are left out where they are further off (SmolLM2: 0.11). */
+const INT8_TOLERANCE = 0.15;
+
+/** What a model can do without: chunks then go through `prefill.onnx`. */
+const INT8_FILES: readonly string[] = [FILES.prefillInt8, FILES.lowerInt8, FILES.weightsInt8];
+
 /** A prompt of common token ids for models whose entry brings none. */
 const PROMPT = [1, 5, 11, 29, 61, 97, 113, 127];
 
@@ -179,7 +185,8 @@ async function writeModel(checkpoint: Checkpoint, folder: string, options: Conve
 
 /**
  * Memories are made by everything of a model but its recall values, which only map queries, and how its heads weigh a state
- * that is there or grows; of its recall heads by the key heads alone, in the order in which recall slots keep them.
+ * that is there or grows; of its recall heads by the key heads alone, in the order in which recall slots keep them. int8
+ * layers, which not every machine keeps, compute the same up to rounding.
  */
 function fingerprintOf(draft: Manifest): string {
   const { recall, files, ...rest } = draft;
@@ -190,7 +197,8 @@ function fingerprintOf(draft: Manifest): string {
   };
   const { heads, keyHeads } = draft.architecture;
   const read = recall?.heads.map(([layer, head]) => `${layer}.${Math.floor((head * keyHeads) / heads)}`);
-  const made = { ...rest, kvm, files: files.filter(({ name }) => name !== FILES.recall), keyHeads: [...new Set(read)] };
+  const apart: readonly string[] = [FILES.recall, ...INT8_FILES];
+  const made = { ...rest, kvm, files: files.filter(({ name }) => !apart.includes(name)), keyHeads: [...new Set(read)] };
   return createHash('sha256').update(JSON.stringify(made)).digest('hex');
 }
 
@@ -326,12 +334,9 @@ function jsonText(value: unknown, file: string): string {
   }
 }
 
-/** What a model can do without: chunks then go through `prefill.onnx`. */
-const INT8_FILES: readonly string[] = [FILES.prefillInt8, FILES.lowerInt8, FILES.weightsInt8];
-
 /**
  * Runs all graphs on the prompt; gives the largest difference from the oracle, and which files to leave out: int8 layers
- * that are too far off. Throws `internal` where another graph is.
+ * that are too far off, or can't be tried here. Throws `internal` where another graph is too far off.
  */
 async function verify(
   expected: Float32Array,
@@ -354,9 +359,8 @@ async function verify(
           : `try a finer quantisation (--quant ${quantisation === 'q4' ? 'q8' : 'f32'}); if f32 fails too, please report it.`),
     );
   }
-  if (!prefillInt8) return { difference, without: [] };
-  const ofInt8 = differenceOf(prefillInt8);
-  if (!(ofInt8 <= tolerance)) return { difference, without: INT8_FILES };
+  const ofInt8 = prefillInt8 ? differenceOf(prefillInt8) : NaN;
+  if (!(ofInt8 <= INT8_TOLERANCE)) return { difference, without: INT8_FILES };
   return { difference: Math.max(difference, ofInt8), without: [] };
 }
 
@@ -364,7 +368,9 @@ async function verify(
 async function checkSpace(checkpoint: Checkpoint, folder: string, quantisation: Quantisation): Promise<void> {
   let values = 0;
   for (const name of checkpoint.tensorNames) values += checkpoint.tensor(name).shape.reduce((a, b) => a * b, 1);
-  const bytesPerWeight = { f32: 4, f16: 2, q8: 2.2, q4: 1.9 }[quantisation];
+  const { config } = checkpoint;
+  const int8 = config.family !== 'rwkv7backbone' && hasInt8(config, quantisation) ? 1 : 0;
+  const bytesPerWeight = { f32: 4, f16: 2, q8: 1.2, q4: 0.9 }[quantisation] + int8;
   const needed = values * bytesPerWeight + (16 << 20);
   const { bavail, bsize } = await statfs(folder);
   const megabytes = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`;

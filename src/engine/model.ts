@@ -88,7 +88,8 @@ export class Model {
     const provider = await chooseProvider(options.provider, join(path, FILES.read));
     const settings = { threads: options.threads, provider: provider.name, profiled: options.profiled };
     const { only } = options;
-    const int8 = options.int8 !== false && (await usesInt8(provider, manifest));
+    const wanted = only === undefined ? options.int8 !== false : only === 'prefillInt8';
+    const int8 = wanted && (await usesInt8(provider, manifest));
     const load = (role: GraphRole): Promise<Graph> =>
       Graph.load(join(path, FILES[role]), role === 'decode' ? { ...settings, spinning: true } : settings);
     let forward: { readonly [role in ForwardRole]?: Graph };

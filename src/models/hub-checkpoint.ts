@@ -81,7 +81,7 @@ export interface HubDownloadOptions {
   readonly alsoNeeded?: number;
 }
 
-/** Bytes of a parameter in an installed model, embedding and scales included, about (SmolLM2-135M as q4: 0.83). */
+/** Bytes of a parameter in an installed model, embedding and scales included, about (SmolLM2-135M as q4: 1.74, as q8: 2.03). */
 const DISK_BYTES: Readonly<Record<string, number>> = { f32: 4, f16: 2.1, q8: 2.1, q4: 1.8 };
 
 /** Of the installed model, about. Without a count of parameters: as if the weights had 2 bytes each, a GGUF 1. */

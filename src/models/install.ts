@@ -34,7 +34,7 @@ import { downloadBytesOf, fetchCheckpoint, labelOf, originOf } from './sources.j
 
 export type Quantisation = ConvertOptions['quantisation'];
 
-/** For models that the catalogue does not know: the fastest and smallest; docs/own-models.md weighs it against q8. */
+/** For models that the catalogue does not know: the fastest and smallest (docs/own-models.md). */
 export const defaultQuantisation: Quantisation = 'q4';
 
 /** The converter, as this room calls it. */

@@ -90,7 +90,8 @@ suite('int8 layers', function () {
         times(name, (i, value) => (i % shape.width === 5 ? value / 20 : value));
     }
     const found = await difference({ ...tiny, tensors }, 'outlier-int8', 'q8');
-    assert(found <= 0.04, String(found));
+    // Measured: 0.024; with the channel in the rows 0.045.
+    assert(found <= 0.034, String(found));
   });
 
   test('floats when they are asked for, in the graph for recall too: what another provider is compared with', async function () {
@@ -110,24 +111,36 @@ suite('int8 layers', function () {
     }
   });
 
-  test('layers that are too far from the checkpoint are left out: chunks go through floats, nothing of them stays', async function () {
-    if (!exact) this.skip();
-    const source = join(folder.path, 'far-checkpoint');
-    writeTinyModel(tinyModel(shape), source);
-    const path = join(folder.path, 'far');
-    const run: GraphRunner = async (...given) => {
-      const found = await runGraphs(...given);
-      return { ...found, prefillInt8: found.prefillInt8!.map(logit => -logit) };
-    };
-    const entry = { name: 'far', origin: 'test', licence: 'none', kvm: tinyReading };
-    const manifest = await convertModel(source, path, { quantisation: 'q4', entry, run });
-    const files = (await readdir(path)).filter(name => name !== MANIFEST_FILE);
-    assert.deepEqual(files.sort(), manifest.files.map(({ name }) => name).sort());
-    assert.deepEqual(
-      files.filter(name => name.includes('int8')),
-      [],
-    );
-    const model = await loadModel(path);
-    assert.equal(basename(model.graphOf('prefill').path), FILES.prefill);
-  });
+  for (const [what, change] of [
+    ['too far from the checkpoint', (logits: Float32Array) => logits.map(logit => -logit)],
+    ['not tried, as where products are not exact', () => undefined],
+  ] as const)
+    test(`layers that are ${what} are left out: chunks go through floats, memories are the same model's`, async () => {
+      const source = join(folder.path, 'far-checkpoint');
+      writeTinyModel(tinyModel(shape), source);
+      const path = join(folder.path, what);
+      const entry = { name: 'far', origin: 'test', licence: 'none', kvm: tinyReading };
+      const run: GraphRunner = async (...given) => {
+        const { prefillInt8, ...found } = await runGraphs(...given);
+        const changed = change(prefillInt8 ?? found.prefill);
+        return { ...found, ...(changed && { prefillInt8: changed }) };
+      };
+      const manifest = await convertModel(source, path, { quantisation: 'q8', entry, run });
+      const files = (await readdir(path)).filter(name => name !== MANIFEST_FILE);
+      assert.deepEqual(files.sort(), manifest.files.map(({ name }) => name).sort());
+      assert.deepEqual(
+        files.filter(name => name.includes('int8')),
+        [],
+      );
+      assert.equal(basename((await loadModel(path)).graphOf('prefill').path), FILES.prefill);
+      const kept = await convertModel(source, `${path}-kept`, {
+        ...{ quantisation: 'q8', entry },
+        run: async (...given) => {
+          const { prefill, decode } = await runGraphs(...given);
+          return { prefill, decode, prefillInt8: prefill };
+        },
+      });
+      assert(kept.files.some(({ name }) => name === FILES.weightsInt8));
+      assert.equal(kept.fingerprint, manifest.fingerprint);
+    });
 });
