@@ -9,9 +9,6 @@ import { Graph, bytes, floatData } from './ort.js';
 /** A whole tile of any kernel. */
 const [ROWS, INNER, COLUMNS] = [4, 64, 16];
 
-/** ONNX's number of the type. */
-const FLOAT32 = 1;
-
 let exact: Promise<boolean> | undefined;
 
 /** Tried once a process; false where the product can't be had at all. */
@@ -27,7 +24,7 @@ async function largestProducts(): Promise<Float32Array> {
   const g = new GraphBuilder('int8-products');
   const left = g.input('left', 'uint8', [ROWS, INNER]);
   const right = g.input('right', 'int8', [INNER, COLUMNS]);
-  const sums = g.node('Cast', [g.node('MatMulInteger', [left, right])], { to: FLOAT32 });
+  const sums = g.cast(g.node('MatMulInteger', [left, right]), 'float32');
   g.output(sums, 'sums', 'float32', [ROWS, COLUMNS]);
   const graph = await Graph.ofBytes(g.finish(), 'int8-products', { threads: 1 });
   try {

@@ -121,6 +121,10 @@ export class GraphBuilder {
     return output;
   }
 
+  cast(value: string, type: ElementType): string {
+    return this.node('Cast', [value], { to: ELEMENT[type] });
+  }
+
   /** A small int64 tensor inside the graph; equal ones are shared. */
   integers(...values: number[]): string {
     const key = `i:${values.join(',')}`;

@@ -23,7 +23,7 @@ function mappedRows(g: GraphBuilder, headSize: number): string {
 }
 
 function keys(g: GraphBuilder, headSize: number): { key: string; scale: string } {
-  const key = g.node('Cast', [g.input(FIT.key, 'int8', ['N', headSize])], { to: 1 });
+  const key = g.cast(g.input(FIT.key, 'int8', ['N', headSize]), 'float32');
   return { key, scale: g.input(FIT.scale, 'float32', ['N']) };
 }
 

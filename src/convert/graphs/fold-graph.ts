@@ -130,7 +130,7 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
     const toClosest = g.node('Max', [before.likeness, g.node('ReduceMax', [toSinks, g.integers(-1)], { keepdims: 0 })]);
     const [, novel] = g.manyOutputs('TopK', [toClosest, append], 2, { axis: -1, largest: 0, sorted: 1 });
     // In order of position: the indices themselves, ascending.
-    const asFloat = g.node('Cast', [novel!], { to: 1 });
+    const asFloat = g.cast(novel!, 'float32');
     const [ascending] = g.manyOutputs('TopK', [asFloat, append], 2, { axis: -1, largest: 0, sorted: 1 });
     chosen = g.node('Cast', [ascending!], { to: 7 });
   } else {
@@ -166,7 +166,7 @@ export function foldGraph(headSize: number, kind: FoldKind): Uint8Array {
   }
 
   const ones = g.node('Where', [g.node('Greater', [FOLD.inCount, g.float(-1)]), g.float(1), g.float(0)]);
-  const zeros = g.node('Mul', [g.node('Cast', [chosen], { to: 1 }), g.float(0)]);
+  const zeros = g.node('Mul', [g.cast(chosen, 'float32'), g.float(0)]);
   const merges = g.node('ScatterElements', [ones, chosen, zeros], { axis: 1 });
   const mergeColumn = g.node('Unsqueeze', [merges, g.integers(-1)]);
   const target = g.node('Expand', [g.node('Unsqueeze', [slot, g.integers(-1)]), g.node('Shape', [FOLD.inKey])]);
@@ -283,6 +283,6 @@ function slotLogits(g: GraphBuilder, headSize: number): string {
   const key = g.input(SCORE.key, 'int8', ['N', headSize]);
   const scale = g.input(SCORE.scale, 'float32', ['N']);
   const logCount = g.input(SCORE.logCount, 'float32', ['N']);
-  const dot = timesTransposed(g, query, g.node('Cast', [key], { to: 1 }), 2);
+  const dot = timesTransposed(g, query, g.cast(key, 'float32'), 2);
   return g.node('Add', [g.node('Mul', [dot, scale]), logCount]);
 }

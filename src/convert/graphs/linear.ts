@@ -7,10 +7,6 @@ import type { GraphBuilder, WeightPlace } from '../../onnx/index.js';
 
 export const BLOCK = 32;
 
-/** ONNX's numbers of types. */
-const FLOAT32 = 1;
-const UINT8 = 2;
-
 export type StoredLinear = { readonly name: string; readonly inputs: number; readonly outputs: number } & (
   | { readonly kind: 'f32'; readonly weight: WeightPlace }
   | { readonly kind: 'f16'; readonly weight: WeightPlace }
@@ -48,7 +44,7 @@ export type Activations = 'float32' | 'int8';
 export function linear(g: GraphBuilder, x: string, stored: StoredLinear, activations: Activations): string {
   if (stored.kind === 'f32' || stored.kind === 'f16') {
     const stands = g.weight(stored.name, stored.weight);
-    const weight = stored.kind === 'f32' ? stands : g.node('Cast', [stands], { to: FLOAT32 });
+    const weight = stored.kind === 'f32' ? stands : g.cast(stands, 'float32');
     return g.node('FusedMatMul', [x, weight], { transB: 1, alpha: { float: 1 } });
   }
   const blocks = g.weight(`${stored.name}.blocks`, stored.blocks);
@@ -79,7 +75,7 @@ export function int8Linear(g: GraphBuilder, x: string, stored: Int8Linear): stri
   const low = end('Min', 0);
   const step = g.node('Mul', [g.node('Sub', [end('Max', SMALLEST_END), low]), g.float(1 / 255)]);
   const lowSteps = g.node('Round', [g.node('Div', [low, step])]);
-  const zero = g.node('Cast', [g.node('Neg', [lowSteps])], { to: UINT8 });
+  const zero = g.cast(g.node('Neg', [lowSteps]), 'uint8');
   const rounded = g.node('QuantizeLinear', [x, step, zero], { axis: 1 });
   const product = g.node('MatMulIntegerToFloat', [
     rounded,
@@ -109,7 +105,7 @@ function blockMeans(g: GraphBuilder, x: string, inputs: number, activations: Act
 export function embedding(g: GraphBuilder, ids: string, table: StoredLinear): string {
   if (table.kind === 'f32' || table.kind === 'f16') {
     const rows = g.node('Gather', [g.weight(table.name, table.weight), ids], { axis: 0 });
-    return table.kind === 'f32' ? rows : g.node('Cast', [rows], { to: FLOAT32 });
+    return table.kind === 'f32' ? rows : g.cast(rows, 'float32');
   }
   if (table.kind === 'q4') throw new Error('Embedding tables are stored as f32, f16 or q8.');
   const blocks = g.weight(`${table.name}.blocks`, table.blocks);
@@ -117,7 +113,7 @@ export function embedding(g: GraphBuilder, ids: string, table: StoredLinear): st
     g.weight(`${table.name}.scales`, table.scales),
     g.integers(table.outputs, table.inputs / BLOCK, 1),
   ]);
-  const rows = g.node('Cast', [g.node('Gather', [blocks, ids], { axis: 0 })], { to: FLOAT32 });
+  const rows = g.cast(g.node('Gather', [blocks, ids], { axis: 0 }), 'float32');
   const centred = g.node('Sub', [rows, g.float(128)]);
   const scaled = g.node('Mul', [centred, g.node('Gather', [scales, ids], { axis: 0 })]);
   return g.node('Reshape', [scaled, g.integers(0, 0, table.inputs)]);
